@@ -1,0 +1,61 @@
+/**
+ * The frame that every app has: request ids, undecoded paths, and problem details for
+ * whatever goes wrong.
+ */
+import { Hono } from 'hono';
+import { methodNotAllowed } from 'hono/method-not-allowed';
+import { requestId } from 'hono/request-id';
+import { ResourceMapError } from '../errors.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { undecodedPath } from './cluster-path.ts';
+import { problemResponse } from './problem.ts';
+
+/** Variables of a request. */
+export interface AppEnv {
+  Variables: { requestId: string };
+}
+
+export type App = Hono<AppEnv>;
+
+/** An app without routes. */
+export function createApp(telemetry: Telemetry): App {
+  const app = new Hono<AppEnv>({ getPath: undecodedPath });
+  app.use(requestId());
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, allow) =>
+        problemResponse(
+          c,
+          new ResourceMapError(
+            'method_not_allowed',
+            `${c.req.method} is not for ${c.req.path}; it knows ${allow.join(', ')}.`,
+            {
+              allow,
+            },
+          ),
+        ),
+    }),
+  );
+  app.notFound((c) =>
+    problemResponse(
+      c,
+      new ResourceMapError('not_found', `Nothing is at ${c.req.path}; the paths are listed at GET /.`),
+    ),
+  );
+  app.onError((thrown, c) => {
+    const error = ResourceMapError.from(thrown);
+    const fields = {
+      requestId: c.get('requestId'),
+      method: c.req.method,
+      path: c.req.path,
+      code: error.code,
+    };
+    if (error.code === 'internal' || error.code === 'store_unavailable') {
+      telemetry.error('request failed', { ...fields, cause: error.cause });
+    }
+    telemetry.count('Refused', 1, { code: error.code });
+    return problemResponse(c, error);
+  });
+  return app;
+}

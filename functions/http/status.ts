@@ -1,0 +1,29 @@
+/** The one place where an error code becomes an HTTP status and a title. */
+import type { ErrorCode } from '../errors.ts';
+
+interface Problem {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 406 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+  readonly title: string;
+}
+
+export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
+  empty_body: { status: 400, title: 'The body is empty' },
+  malformed_protobuf: { status: 400, title: 'The body is not the expected Protobuf message' },
+  malformed_json: { status: 400, title: 'The body is not the expected JSON' },
+  malformed_encoding: { status: 400, title: 'The body cannot be decompressed' },
+  invalid_cluster_id: { status: 400, title: 'The cluster id in the URL cannot be one' },
+  invalid_query: { status: 400, title: 'A query parameter is not understood' },
+  cluster_not_found: { status: 404, title: 'No such cluster' },
+  not_found: { status: 404, title: 'No such resource' },
+  method_not_allowed: { status: 405, title: 'The resource does not know this method' },
+  not_acceptable: { status: 406, title: 'No representation that the client accepts' },
+  counter_regressed: { status: 409, title: 'The counter is below the high-water mark' },
+  counter_reused: { status: 409, title: 'The counter was used for another snapshot' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The content type is not supported' },
+  unsupported_encoding: { status: 415, title: 'The content encoding is not supported' },
+  invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },
+  contention: { status: 503, title: 'Too many writers of one cluster' },
+  store_unavailable: { status: 503, title: 'The store does not answer' },
+  internal: { status: 500, title: 'The service failed' },
+};

@@ -1,0 +1,228 @@
+/**
+ * Checks that a parsed JSON value is ProtoJSON of a message, and says of every place
+ * where it is not what stands there and what should. The Protobuf library stops at
+ * the first fault, names no path, drops what a number beyond 2^53 lost in parsing,
+ * and takes the last of two spellings of one field.
+ */
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  fromJson,
+  type JsonValue,
+  ScalarType,
+} from '@bufbuild/protobuf';
+import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { closest } from 'fastest-levenshtein';
+import type { FindingCollector } from './findings.ts';
+
+/** Adds one finding, `unknown_field` or `invalid_value`, for every fault; none means that the library can read the value. */
+export function checkJsonShape(schema: DescMessage, json: JsonValue, problems: FindingCollector): void {
+  checkMessage(schema, json, '', problems);
+}
+
+function checkMessage(schema: DescMessage, json: JsonValue, path: string, problems: FindingCollector): void {
+  if (schema.typeName === TimestampSchema.typeName || schema.typeName === DurationSchema.typeName) {
+    checkWellKnown(schema, json, path, problems);
+    return;
+  }
+  if (!isObject(json)) {
+    invalid(problems, path, json, `an object (${schema.name})`);
+    return;
+  }
+  const fields = fieldsByJsonName(schema);
+  const seen = new Set<DescField>();
+  for (const [key, value] of Object.entries(json)) {
+    const field = fields.get(key);
+    if (field === undefined) {
+      const names = schema.fields.map((f) => f.jsonName);
+      problems.add({
+        code: 'unknown_field',
+        severity: 'reject',
+        path: join(path, key),
+        message: `${schema.name} has no field ${quote(key)}; ${
+          names.length > 0 ? `the nearest is "${closest(key.slice(0, 64), names)}"` : 'it has none at all'
+        }.`,
+      });
+      continue;
+    }
+    if (seen.has(field)) {
+      problems.add({
+        code: 'invalid_value',
+        severity: 'reject',
+        path: join(path, field.name),
+        message: `The field is given twice, as "${field.jsonName}" and as "${field.name}"; give it once.`,
+      });
+      continue;
+    }
+    seen.add(field);
+    // null is ProtoJSON's way to leave a field out.
+    if (value !== null) checkField(field, value, join(path, field.name), problems);
+  }
+}
+
+function checkField(field: DescField, value: JsonValue, path: string, problems: FindingCollector): void {
+  switch (field.fieldKind) {
+    case 'message':
+      checkMessage(field.message, value, path, problems);
+      return;
+    case 'enum':
+      checkEnum(field.enum, value, path, problems);
+      return;
+    case 'scalar':
+      checkScalar(field.scalar, value, path, problems);
+      return;
+    case 'list':
+      if (!Array.isArray(value)) {
+        invalid(problems, path, value, 'an array');
+        return;
+      }
+      for (const [i, element] of value.entries()) checkElement(field, element, `${path}[${i}]`, problems);
+      return;
+    case 'map':
+      if (!isObject(value)) {
+        invalid(problems, path, value, 'an object');
+        return;
+      }
+      for (const [key, element] of Object.entries(value)) {
+        checkElement(field, element, `${path}[${quote(key)}]`, problems);
+      }
+      return;
+  }
+}
+
+function checkElement(
+  field: DescField & { fieldKind: 'list' | 'map' },
+  element: JsonValue,
+  path: string,
+  problems: FindingCollector,
+): void {
+  if (field.message !== undefined) checkMessage(field.message, element, path, problems);
+  else if (field.enum !== undefined) checkEnum(field.enum, element, path, problems);
+  else if (field.scalar !== undefined) checkScalar(field.scalar, element, path, problems);
+}
+
+function checkEnum(desc: DescEnum, value: JsonValue, path: string, problems: FindingCollector): void {
+  // A newer agent's number is kept; a name that is not known has no number to keep.
+  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 0x7fffffff) return;
+  if (typeof value === 'string') {
+    const names = desc.values.map((v) => v.name);
+    if (names.includes(value)) return;
+    invalid(problems, path, value, `a ${desc.name}; the nearest is "${closest(value.slice(0, 64), names)}"`);
+    return;
+  }
+  invalid(problems, path, value, `the name of a ${desc.name}, such as "${desc.values.at(-1)?.name ?? ''}"`);
+}
+
+const MAX_UINT32 = 2n ** 32n - 1n;
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+function checkScalar(type: ScalarType, value: JsonValue, path: string, problems: FindingCollector): void {
+  switch (type) {
+    case ScalarType.STRING:
+      if (typeof value !== 'string') invalid(problems, path, value, 'a string');
+      else if (!value.isWellFormed()) invalid(problems, path, value, 'a string without unpaired surrogates');
+      return;
+    case ScalarType.BOOL:
+      if (typeof value !== 'boolean') invalid(problems, path, value, 'true or false');
+      return;
+    case ScalarType.UINT32:
+      checkUnsigned(value, MAX_UINT32, 'uint32', path, problems);
+      return;
+    case ScalarType.UINT64:
+      checkUnsigned(value, MAX_UINT64, 'uint64', path, problems);
+      return;
+    default:
+      // Signed integers, floating point and bytes: the library's own check has the last word.
+      return;
+  }
+}
+
+function checkUnsigned(
+  value: JsonValue,
+  max: bigint,
+  name: string,
+  path: string,
+  problems: FindingCollector,
+): void {
+  if (typeof value === 'number') {
+    if (Number.isInteger(value) && value >= 0) {
+      if (!Number.isSafeInteger(value)) {
+        invalid(
+          problems,
+          path,
+          value,
+          'a string of digits: a JSON number beyond 2^53 may have lost its last digits',
+        );
+        return;
+      }
+      if (BigInt(value) <= max) return;
+    }
+  } else if (typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= max) {
+    return;
+  }
+  invalid(problems, path, value, `a ${name}, an integer from 0 to ${max}`);
+}
+
+function checkWellKnown(
+  schema: DescMessage,
+  json: JsonValue,
+  path: string,
+  problems: FindingCollector,
+): void {
+  const example =
+    schema.typeName === TimestampSchema.typeName
+      ? 'an RFC 3339 timestamp of the years 1 to 9999, such as "2026-01-31T12:00:00Z"'
+      : 'a duration in seconds, such as "3600s"';
+  try {
+    if (typeof json === 'string') {
+      fromJson(schema, json);
+      return;
+    }
+  } catch {
+    // The library's text names neither the value nor the form; ours does.
+  }
+  invalid(problems, path, json, example);
+}
+
+function invalid(problems: FindingCollector, path: string, value: JsonValue, expected: string): void {
+  problems.add({
+    code: 'invalid_value',
+    severity: 'reject',
+    path,
+    message: `${describe(value)} stands where ${expected} belongs.`,
+  });
+}
+
+function describe(value: JsonValue): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'string' ? quote(value) : String(value);
+}
+
+/** Quoted, and cut to what a message can carry. */
+function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}
+
+function join(path: string, name: string): string {
+  const short = name.length > 80 ? `${name.slice(0, 80)}…` : name;
+  return path === '' ? short : `${path}.${short}`;
+}
+
+function isObject(value: JsonValue): value is { [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const fieldIndexes = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
+
+/** ProtoJSON readers take both spellings of a field. */
+function fieldsByJsonName(schema: DescMessage): ReadonlyMap<string, DescField> {
+  let index = fieldIndexes.get(schema);
+  if (index === undefined) {
+    index = new Map(schema.fields.flatMap((f) => [[f.jsonName, f] as const, [f.name, f] as const]));
+    fieldIndexes.set(schema, index);
+  }
+  return index;
+}
