@@ -30,38 +30,59 @@ export interface Findings {
   readonly warnings: number;
 }
 
-/** Gathers findings in the order in which they are added and keeps the first `cap`. */
-export class FindingCollector implements Findings {
+/** The answer of a check that found nothing. Shared, so that a clean check allocates nothing. */
+export const NO_FINDINGS: Findings = Object.freeze({
+  findings: Object.freeze([]),
+  omitted: 0,
+  rejects: 0,
+  warnings: 0,
+});
+
+/** What a collector reads of a rule; the rule book's rules have more. */
+interface ReportedRule {
+  readonly code: string;
+  readonly severity: Severity;
+}
+
+/** Gathers findings in the order in which they are reported and keeps the first `cap`. */
+export class FindingCollector {
+  readonly #cap: number;
+  readonly #strict: boolean;
   readonly #kept: Finding[] = [];
   #rejects = 0;
   #warnings = 0;
 
-  constructor(private readonly cap: number = MAX_FINDINGS) {}
+  /**
+   * @param options.strict turns every warning into a reject.
+   * @param options.cap findings kept; the rest are only counted.
+   */
+  constructor(options: { readonly strict?: boolean | undefined; readonly cap?: number | undefined } = {}) {
+    this.#cap = options.cap ?? MAX_FINDINGS;
+    this.#strict = options.strict ?? false;
+  }
 
-  add(finding: Finding): void {
-    if (finding.severity === 'reject') this.#rejects++;
+  /**
+   * Counts a broken rule. Path and message are functions because past the cap
+   * nobody reads them, and building a million of them would be the costliest part
+   * of validating a hopeless snapshot.
+   */
+  report(rule: ReportedRule, path: () => string, message: () => string): void {
+    const severity = this.#strict ? 'reject' : rule.severity;
+    if (severity === 'reject') this.#rejects++;
     else this.#warnings++;
-    if (this.#kept.length < this.cap) this.#kept.push(finding);
+    if (this.#kept.length < this.#cap) {
+      this.#kept.push({ code: rule.code, severity, path: path(), message: message() });
+    }
   }
 
-  /** True once further findings are only counted, so that a rule can save itself the message. */
-  get full(): boolean {
-    return this.#kept.length >= this.cap;
-  }
-
-  get findings(): readonly Finding[] {
-    return this.#kept;
-  }
-
-  get omitted(): number {
-    return this.#rejects + this.#warnings - this.#kept.length;
-  }
-
-  get rejects(): number {
-    return this.#rejects;
-  }
-
-  get warnings(): number {
-    return this.#warnings;
+  /** What was reported so far. */
+  result(): Findings {
+    if (this.#rejects + this.#warnings === 0) return NO_FINDINGS;
+    return {
+      findings: [...this.#kept],
+      omitted: this.#rejects + this.#warnings - this.#kept.length,
+      rejects: this.#rejects,
+      warnings: this.#warnings,
+    };
   }
 }

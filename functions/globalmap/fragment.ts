@@ -1,0 +1,97 @@
+/**
+ * A part of an answer that is compressed once, when its content first appears, and from then
+ * on joined into answers as it is.
+ */
+import { constants, crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { crc32Shift } from './crc32.ts';
+
+/** What a sync flush leaves at the end: an empty stored block, after which a byte begins. */
+const SYNC_FLUSH_TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff]);
+
+/** Bytes that are not the fragment which they are said to be. */
+export class DamagedFragmentError extends Error {
+  override readonly name = 'DamagedFragmentError';
+}
+
+/** Immutable bytes together with their deflated form and CRC-32. */
+export class Fragment {
+  /** Raw deflate (RFC 1951) that ends on a byte boundary, with no final block. */
+  readonly deflated: Uint8Array;
+  /** Length before compression. */
+  readonly rawLength: number;
+  /** CRC-32 of the bytes before compression. */
+  readonly crc32: number;
+  /** `crc32Shift` of `rawLength`. */
+  readonly crc32Shift: number;
+  #raw: Uint8Array | undefined;
+
+  private constructor(deflated: Uint8Array, rawLength: number, crc: number, raw?: Uint8Array) {
+    this.deflated = deflated;
+    this.rawLength = rawLength;
+    this.crc32 = crc;
+    this.crc32Shift = crc32Shift(rawLength);
+    this.#raw = raw;
+  }
+
+  /** Compresses. */
+  static compress(raw: Uint8Array): Fragment {
+    const deflated = deflateRawSync(raw, { finishFlush: constants.Z_SYNC_FLUSH });
+    return new Fragment(deflated, raw.length, crc32(raw));
+  }
+
+  /**
+   * Takes stored bytes, once they have shown that they are what was stored: one damaged body
+   * inside a joined answer would make the whole of it unreadable.
+   * @param deflated raw deflate that ends with a sync flush
+   * @param rawLength length before compression
+   * @param crc CRC-32 of the bytes before compression
+   * @throws DamagedFragmentError where the bytes do not inflate to that length and CRC-32
+   */
+  static verify(deflated: Uint8Array, rawLength: number, crc: number): Fragment {
+    if (!SYNC_FLUSH_TAIL.equals(deflated.subarray(-SYNC_FLUSH_TAIL.length))) {
+      throw new DamagedFragmentError(`${deflated.length} deflated bytes do not end with a sync flush`);
+    }
+    const raw = inflate(deflated, rawLength);
+    if (raw.length !== rawLength) {
+      throw new DamagedFragmentError(`inflated to ${raw.length} bytes where ${rawLength} were stored`);
+    }
+    const found = crc32(raw);
+    if (found !== crc) {
+      throw new DamagedFragmentError(`CRC-32 is ${hex(found)} where ${hex(crc)} was stored`);
+    }
+    return new Fragment(deflated, rawLength, crc);
+  }
+
+  /** The bytes before compression: those kept by `keepRaw`, else inflated anew at each call. */
+  raw(): Uint8Array {
+    return this.#raw ?? inflate(this.deflated, this.rawLength);
+  }
+
+  /** Trades memory for the inflating at each `raw()`: answers without gzip are served from it. */
+  keepRaw(): void {
+    this.#raw ??= this.raw();
+  }
+
+  /** Bytes of memory held, the small change of the object itself left out. */
+  get heldBytes(): number {
+    return this.deflated.length + (this.#raw?.length ?? 0);
+  }
+}
+
+/** The limit keeps damaged bytes from inflating without bounds. */
+function inflate(deflated: Uint8Array, rawLength: number): Uint8Array {
+  try {
+    return inflateRawSync(deflated, {
+      finishFlush: constants.Z_SYNC_FLUSH,
+      maxOutputLength: Math.max(1, rawLength),
+    });
+  } catch (cause) {
+    throw new DamagedFragmentError(`cannot be inflated to ${rawLength} bytes: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, '0');
+}
