@@ -21,6 +21,8 @@ export type ErrorCode =
   | 'counter_regressed'
   | 'counter_reused'
   | 'cluster_not_found'
+  | 'cluster_omitted'
+  | 'snapshot_unavailable'
   | 'not_found'
   | 'method_not_allowed'
   | 'contention'

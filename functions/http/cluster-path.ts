@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { ResourceMapError } from '../errors.ts';
-import { clusterIdProblem } from '../snapshot/cluster-id.ts';
+import { clusterIdFault } from '../snapshot/rules/ids.ts';
 
 export const CLUSTERS_PATH = '/v1/clusters/';
 
@@ -24,9 +24,9 @@ export function clusterIdOf(c: Context, suffix: '' | '/snapshot'): string {
       `The cluster id ${JSON.stringify(encoded.slice(0, 300))} is not percent-encoded UTF-8; encode a "%" as "%25".`,
     );
   }
-  const problem = clusterIdProblem(id);
-  if (problem === undefined) return id;
-  throw new ResourceMapError('invalid_cluster_id', problem);
+  const fault = clusterIdFault(id);
+  if (fault === undefined) return id;
+  throw new ResourceMapError('invalid_cluster_id', `The cluster id in the URL ${fault}.`);
 }
 
 /** The path of a request URL as it was sent: not decoded, since "%2F" within an id is not a separator. */

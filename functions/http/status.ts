@@ -14,6 +14,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   invalid_cluster_id: { status: 400, title: 'The cluster id in the URL cannot be one' },
   invalid_query: { status: 400, title: 'A query parameter is not understood' },
   cluster_not_found: { status: 404, title: 'No such cluster' },
+  cluster_omitted: { status: 404, title: 'The cluster is out of the map' },
+  snapshot_unavailable: { status: 503, title: 'The snapshot cannot be read' },
   not_found: { status: 404, title: 'No such resource' },
   method_not_allowed: { status: 405, title: 'The resource does not know this method' },
   not_acceptable: { status: 406, title: 'No representation that the client accepts' },

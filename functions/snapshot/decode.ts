@@ -60,17 +60,15 @@ function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): 
   const json = parseJson(bytes);
   const problems = new FindingCollector();
   checkJsonShape(schema, json, problems);
-  const [first] = problems.findings;
+  const { findings, rejects, omitted } = problems.result();
+  const [first] = findings;
   if (first !== undefined) {
-    const more = problems.rejects > 1 ? ` And ${problems.rejects - 1} more, see findings.` : '';
+    const more = rejects > 1 ? ` And ${rejects - 1} more, see findings.` : '';
     const at = first.path === '' ? '' : `${first.path}: `;
     throw new MalformedBodyError(
       'malformed_json',
       `The body is no ${schema.typeName} in ProtoJSON: ${at}${first.message}${more}`,
-      {
-        findings: problems.findings,
-        ...(problems.omitted > 0 ? { omittedFindings: problems.omitted } : {}),
-      },
+      { findings, ...(omitted > 0 ? { omittedFindings: omitted } : {}) },
     );
   }
   try {

@@ -15,6 +15,11 @@ import {
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { closest } from 'fastest-levenshtein';
 import type { FindingCollector } from './findings.ts';
+import { quote } from './quote.ts';
+
+/** JSON cannot carry what it does not know, as Protobuf can, so an unknown name is a fault. */
+const UNKNOWN_FIELD = { code: 'unknown_field', severity: 'reject' } as const;
+const INVALID_VALUE = { code: 'invalid_value', severity: 'reject' } as const;
 
 /** Adds one finding, `unknown_field` or `invalid_value`, for every fault; none means that the library can read the value. */
 export function checkJsonShape(schema: DescMessage, json: JsonValue, problems: FindingCollector): void {
@@ -36,23 +41,20 @@ function checkMessage(schema: DescMessage, json: JsonValue, path: string, proble
     const field = fields.get(key);
     if (field === undefined) {
       const names = schema.fields.map((f) => f.jsonName);
-      problems.add({
-        code: 'unknown_field',
-        severity: 'reject',
-        path: join(path, key),
-        message: `${schema.name} has no field ${quote(key)}; ${
-          names.length > 0 ? `the nearest is "${closest(key.slice(0, 64), names)}"` : 'it has none at all'
-        }.`,
-      });
+      problems.report(
+        UNKNOWN_FIELD,
+        () => join(path, key),
+        () =>
+          `${schema.name} has no field ${quote(key)}; the nearest is "${closest(key.slice(0, 64), names)}".`,
+      );
       continue;
     }
     if (seen.has(field)) {
-      problems.add({
-        code: 'invalid_value',
-        severity: 'reject',
-        path: join(path, field.name),
-        message: `The field is given twice, as "${field.jsonName}" and as "${field.name}"; give it once.`,
-      });
+      problems.report(
+        INVALID_VALUE,
+        () => join(path, field.name),
+        () => `The field is given twice, as "${field.jsonName}" and as "${field.name}"; give it once.`,
+      );
       continue;
     }
     seen.add(field);
@@ -186,12 +188,11 @@ function checkWellKnown(
 }
 
 function invalid(problems: FindingCollector, path: string, value: JsonValue, expected: string): void {
-  problems.add({
-    code: 'invalid_value',
-    severity: 'reject',
-    path,
-    message: `${describe(value)} stands where ${expected} belongs.`,
-  });
+  problems.report(
+    INVALID_VALUE,
+    () => path,
+    () => `${describe(value)} stands where ${expected} belongs.`,
+  );
 }
 
 function describe(value: JsonValue): string {
@@ -199,11 +200,6 @@ function describe(value: JsonValue): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object') return 'an object';
   return typeof value === 'string' ? quote(value) : String(value);
-}
-
-/** Quoted, and cut to what a message can carry. */
-function quote(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
 function join(path: string, name: string): string {

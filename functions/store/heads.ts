@@ -19,7 +19,7 @@ import {
   retiredFromItem,
   UnreadableHeadError,
 } from './head-item.ts';
-import { headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
+import { HEADS_KEY, headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
 
 /** All heads of one read, and the ids of those that could not be read. */
 export interface AllHeads {
@@ -69,7 +69,9 @@ export class HeadStore {
         new QueryCommand({
           TableName: this.tables.heads,
           ConsistentRead: true,
-          KeyConditionExpression: 'shard = :shard',
+          // "shard" is one of DynamoDB's reserved words.
+          KeyConditionExpression: '#shard = :shard',
+          ExpressionAttributeNames: { '#shard': HEADS_KEY.partition },
           ExpressionAttributeValues: { ':shard': { S: headPartition(shard) } },
           ...(from === undefined ? {} : { ExclusiveStartKey: from }),
         }),

@@ -1,0 +1,17 @@
+/** Lambda entry: pushes and omissions. */
+import { createApp } from '../http/app.ts';
+import { lambdaHandler } from '../http/lambda.ts';
+import { tablesFromEnvironment } from '../settings.ts';
+import { dynamoClient, storeOn } from '../store/client.ts';
+import { jsonLinesTelemetry } from '../telemetry.ts';
+import { pushRoutes } from './routes.ts';
+
+const telemetry = jsonLinesTelemetry();
+const app = createApp(telemetry);
+pushRoutes(app, {
+  store: storeOn(dynamoClient(process.env.DYNAMODB_ENDPOINT), tablesFromEnvironment(process.env)),
+  telemetry,
+  now: Date.now,
+});
+
+export const handler = lambdaHandler(app);

@@ -1,0 +1,81 @@
+/** What an agent may do: push, and take its cluster out of the map. */
+import { create } from '@bufbuild/protobuf';
+import { ResourceMapError } from '../errors.ts';
+import {
+  ClusterStatusSchema,
+  FindingSchema,
+  PushOutcome,
+  PushResultSchema,
+} from '../gen/resourcemap/v1/service_pb.ts';
+import type { App } from '../http/app.ts';
+import { clusterIdOf } from '../http/cluster-path.ts';
+import { requestFormat, responseFormat } from '../http/media-type.ts';
+import { booleanParameter, refuseUnknownParameters } from '../http/query.ts';
+import { readBody } from '../http/read-body.ts';
+import { respond } from '../http/respond.ts';
+import { decodeSnapshot } from '../snapshot/decode.ts';
+import { omitCluster, type Store } from '../store/commit.ts';
+import type { Decision } from '../store/decide.ts';
+import { cutUtf8 } from '../store/identity.ts';
+import { clusterStatus } from '../store/status.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { publishSnapshot } from './publish.ts';
+
+export interface PushDeps {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const OUTCOMES: Readonly<Record<Decision, PushOutcome>> = {
+  publish: PushOutcome.PUBLISHED,
+  refresh: PushOutcome.REFRESHED,
+  repeat: PushOutcome.ALREADY_PUBLISHED,
+};
+
+/** A sentence, as it stands in the head of an omitted cluster. */
+const MAX_REASON_BYTES = 200;
+
+export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void {
+  app.put('/v1/clusters/:id{.+}/snapshot', async (c) => {
+    const clusterId = clusterIdOf(c, '/snapshot');
+    refuseUnknownParameters(c, ['allow_jump', 'strict']);
+    const allowJump = booleanParameter(c, 'allow_jump');
+    const strict = booleanParameter(c, 'strict');
+    const format = requestFormat(c);
+    // Asked now, so that a client that takes neither format learns it before anything is written.
+    responseFormat(c);
+    const snapshot = decodeSnapshot(await readBody(c), format);
+    const published = await publishSnapshot(store, { clusterId, snapshot, allowJump, strict }, now());
+    const outcome = OUTCOMES[published.decision];
+    telemetry.count('Pushes', 1, { outcome: PushOutcome[outcome] });
+    return respond(
+      c,
+      PushResultSchema,
+      create(PushResultSchema, {
+        outcome,
+        clusterId,
+        logicalCounter: snapshot.logicalCounter,
+        highWaterMark: published.head.highWater,
+        warnings: published.warnings.map((w) => create(FindingSchema, w)),
+        omittedWarnings: published.omittedWarnings,
+      }),
+    );
+  });
+
+  app.delete('/v1/clusters/:id{.+}', async (c) => {
+    const clusterId = clusterIdOf(c, '');
+    refuseUnknownParameters(c, ['reason']);
+    responseFormat(c);
+    const reason = c.req.query('reason') ?? '';
+    if (Buffer.byteLength(reason) > MAX_REASON_BYTES) {
+      throw new ResourceMapError(
+        'invalid_query',
+        `The reason ${JSON.stringify(`${cutUtf8(reason, 40)}…`)} has ${Buffer.byteLength(reason)} bytes; at most ${MAX_REASON_BYTES} are kept.`,
+      );
+    }
+    const head = await omitCluster(store.heads, clusterId, reason || 'deleted', now());
+    return respond(c, ClusterStatusSchema, clusterStatus(head, now()));
+  });
+}

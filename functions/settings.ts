@@ -1,0 +1,25 @@
+/** What a deployment tells its functions, through the environment. */
+import type { Tables } from './store/tables.ts';
+
+/** @throws Error that names the variable which is missing or wrong */
+export function tablesFromEnvironment(environment: NodeJS.ProcessEnv): Tables {
+  return {
+    heads: required(environment, 'HEADS_TABLE'),
+    bodies: required(environment, 'BODIES_TABLE'),
+    shards: positiveInteger(environment, 'HEAD_SHARDS'),
+  };
+}
+
+function required(environment: NodeJS.ProcessEnv, name: string): string {
+  const value = environment[name];
+  if (value !== undefined && value !== '') return value;
+  throw new Error(`The environment variable ${name} is not set; the deployed stack sets it.`);
+}
+
+function positiveInteger(environment: NodeJS.ProcessEnv, name: string): number {
+  const value = required(environment, name);
+  if (/^[1-9]\d{0,3}$/.test(value)) return Number(value);
+  throw new Error(
+    `The environment variable ${name} is ${JSON.stringify(value)}; it must be an integer from 1 to 9999.`,
+  );
+}
