@@ -2,6 +2,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import dynalite from 'dynalite';
+import { Level } from 'level';
 
 /** A running engine. */
 export interface EmbeddedDynamo {
@@ -10,13 +11,26 @@ export interface EmbeddedDynamo {
   close(): Promise<void>;
 }
 
+/** Another process has the folder open. */
+export class EngineInUseError extends Error {
+  override readonly name = 'EngineInUseError';
+
+  constructor(folder: string, options?: ErrorOptions) {
+    super(
+      `The data in ${folder} is in use by another process; end that one, or choose another folder with --data.`,
+      options,
+    );
+  }
+}
+
 /**
  * Starts dynalite on a free loopback port.
  *
  * @param folder keeps the data; absent: memory only
- * @throws Error where another process has the folder open
+ * @throws EngineInUseError
  */
 export async function startDynalite(folder?: string): Promise<EmbeddedDynamo> {
+  if (folder !== undefined) await claim(folder);
   const server: Server = dynalite({
     ...(folder === undefined ? {} : { path: folder }),
     // Tables of this engine are there at once; the default delays play a cloud.
@@ -38,4 +52,19 @@ export async function startDynalite(folder?: string): Promise<EmbeddedDynamo> {
         server.close((error) => (error ? reject(error) : resolve()));
       }),
   };
+}
+
+/** dynalite opens its files at the first request, and a lock that it meets then ends the process. */
+async function claim(folder: string): Promise<void> {
+  const level = new Level(folder);
+  try {
+    await level.open();
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    if ((cause as NodeJS.ErrnoException | undefined)?.code === 'LEVEL_LOCKED') {
+      throw new EngineInUseError(folder, { cause: error });
+    }
+    throw error;
+  }
+  await level.close();
 }

@@ -1,0 +1,52 @@
+/** Clusters as a table that a person reads. */
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { ClusterState, type ClusterStatus } from '../gen/resourcemap/v1/service_pb.ts';
+import { table } from './table.ts';
+
+export function clusterTable(clusters: readonly ClusterStatus[]): string {
+  return table(
+    [
+      { title: 'CLUSTER' },
+      { title: 'STATE' },
+      { title: 'COUNTER', align: 'right' },
+      { title: 'AGE', align: 'right' },
+      { title: 'WHERE' },
+      { title: 'FREE', align: 'right' },
+      { title: 'TOTAL', align: 'right' },
+      { title: 'ACCELERATORS (free of total)' },
+      { title: 'WARNINGS', align: 'right' },
+    ],
+    clusters.map((c) => [
+      c.cluster?.clusterId ?? '',
+      c.state === ClusterState.OMITTED ? `omitted: ${c.omittedReason}` : 'included',
+      String(c.highWaterMark),
+      ageText(c.age),
+      [c.cluster?.provider, c.cluster?.region, c.cluster?.site].filter((part) => part).join('/') || '-',
+      ...(c.state === ClusterState.OMITTED ? ['?', '?', 'unknown'] : acceleratorCells(c)),
+      c.warningCount === 0 ? '-' : String(c.warningCount),
+    ]),
+  );
+}
+
+/** Models of a cluster beyond these make its line unreadable. */
+const MODELS_SHOWN = 3;
+
+function acceleratorCells(c: ClusterStatus): [string, string, string] {
+  const sum = (of: 'free' | 'total'): bigint => c.accelerators.reduce((total, a) => total + a[of], 0n);
+  const models = c.accelerators
+    .slice(0, MODELS_SHOWN)
+    .map((a) => `${a.model === '' ? '(no model)' : a.model} ${a.free}/${a.total}`);
+  const more = c.accelerators.length - models.length + c.omittedAcceleratorModels;
+  if (more > 0) models.push(`and ${more} more`);
+  // Where models were left out of the status, so are their numbers.
+  const atLeast = c.omittedAcceleratorModels > 0 ? '≥' : '';
+  return [`${atLeast}${sum('free')}`, `${atLeast}${sum('total')}`, models.join(', ') || '-'];
+}
+
+function ageText(age: Duration | undefined): string {
+  const seconds = Number(age?.seconds ?? 0n);
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 2 * 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}

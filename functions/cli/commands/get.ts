@@ -1,0 +1,45 @@
+import { writeFile } from 'node:fs/promises';
+import { toBinary, toJsonString } from '@bufbuild/protobuf';
+import { Command } from 'commander';
+import { type GlobalResourceMap, GlobalResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
+import { UsageError } from '../failure.ts';
+import { type FilterOptions, filterOf, withFilterOptions } from '../filter-options.ts';
+import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { mapTable } from '../map-table.ts';
+import { print } from '../print.ts';
+
+interface GetOptions extends GlobalOptions, FilterOptions {
+  readonly output?: string;
+}
+
+export function getCommand(): Command {
+  return withGlobalOptions(
+    withFilterOptions(
+      new Command('get')
+        .description('fetch the merged map')
+        .option(
+          '-o, --output <file>',
+          'write the whole map to a file: Protobuf, or ProtoJSON where its name ends in .json',
+        ),
+    ),
+  ).action(async (options: GetOptions) => {
+    const answer = await clientOf(options).map({ filter: filterOf(options) });
+    // Without an etag of ours there is no "not modified".
+    if (answer.kind !== 'map') return;
+    if (options.output !== undefined) await save(options.output, answer.map);
+    if (options.json) return print(toJsonString(GlobalResourceMapSchema, answer.map));
+    if (options.output === undefined) print(mapTable(answer.map));
+    else print(`${answer.map.clusterResourceMaps.length} clusters written to ${options.output}`);
+  });
+}
+
+async function save(file: string, map: GlobalResourceMap): Promise<void> {
+  const content = file.endsWith('.json')
+    ? toJsonString(GlobalResourceMapSchema, map)
+    : toBinary(GlobalResourceMapSchema, map);
+  try {
+    await writeFile(file, content);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}

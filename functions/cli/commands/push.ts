@@ -1,0 +1,104 @@
+import { stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toJsonString } from '@bufbuild/protobuf';
+import { Command } from 'commander';
+import type { Client } from '../../client/client.ts';
+import { PushOutcome, type PushResult, PushResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { failureOf, findingLines, UsageError } from '../failure.ts';
+import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { print } from '../print.ts';
+import { printable } from '../printable.ts';
+import { readSnapshotFile } from '../snapshot-file.ts';
+
+interface PushOptions extends GlobalOptions {
+  readonly watch: boolean;
+  readonly bump: boolean;
+  readonly strict: boolean;
+  readonly allowJump: boolean;
+}
+
+export function pushCommand(): Command {
+  return withGlobalOptions(
+    new Command('push')
+      .description('push snapshots, each to the cluster that it names')
+      .argument('<file...>', 'snapshots in ProtoJSON or Protobuf, gzip or plain; - is standard input')
+      .option('-w, --watch', 'push a file again whenever it changes', false)
+      .option('--bump', 'where a counter is refused, go on above the high-water mark', false)
+      .option('--strict', 'refuse what would give a warning', false)
+      .option('--allow-jump', 'let a counter rise by more than 2^53', false),
+  ).action(async (files: readonly string[], options: PushOptions) => {
+    if (options.watch && files.includes('-'))
+      throw new UsageError('Standard input cannot be watched; name a file.');
+    const client = clientOf(options);
+    let worst: ExitCode = EXIT.ok;
+    for (const file of files) worst = Math.max(worst, await pushFile(client, file, options)) as ExitCode;
+    if (options.watch) await watchFiles(client, files, options);
+    process.exitCode = worst;
+  });
+}
+
+/** Pushes one file and tells the outcome; a file that is refused does not keep the others from being pushed. */
+async function pushFile(client: Client, file: string, options: PushOptions): Promise<ExitCode> {
+  try {
+    const snapshot = await readSnapshotFile(file);
+    const result = await client.push(snapshot, {
+      strict: options.strict,
+      allowJump: options.allowJump,
+      ...(options.bump ? { onCounterConflict: (mark: bigint) => mark + 1n } : {}),
+    });
+    if (options.json) print(toJsonString(PushResultSchema, result, { alwaysEmitImplicit: true }));
+    else for (const line of outcomeLines(file, result)) print(line);
+    return EXIT.ok;
+  } catch (error) {
+    const { lines, exitCode } = failureOf(error);
+    for (const [i, line] of lines.entries())
+      process.stderr.write(`${i === 0 ? `${printable(file)}: ` : ''}${line}\n`);
+    return exitCode;
+  }
+}
+
+function outcomeLines(file: string, result: PushResult): readonly string[] {
+  return [
+    printable(`${file}: ${PushOutcome[result.outcome]} ${result.clusterId} at ${result.logicalCounter}`),
+    ...findingLines(result.warnings, result.omittedWarnings),
+  ];
+}
+
+/** A file that is written in several steps is whole by the second look. */
+const POLL_MS = 500;
+
+/**
+ * Looks at the files again and again: a notification would follow the old file where a new
+ * one is renamed over it, which is how agents and editors replace a file whole.
+ */
+async function watchFiles(client: Client, files: readonly string[], options: PushOptions): Promise<void> {
+  process.stderr.write(
+    `Watching ${files.length === 1 ? 'the file' : `${files.length} files`}; Ctrl-C ends it.\n`,
+  );
+  const pushed = new Map(
+    await Promise.all(files.map(async (file) => [file, await versionOf(file)] as const)),
+  );
+  const seen = new Map(pushed);
+  for (;;) {
+    await sleep(POLL_MS);
+    for (const file of files) {
+      const version = await versionOf(file);
+      const settled = version !== undefined && version === seen.get(file);
+      seen.set(file, version);
+      if (!settled || version === pushed.get(file)) continue;
+      pushed.set(file, version);
+      await pushFile(client, file, options);
+    }
+  }
+}
+
+/** What changes whenever a file is written or replaced; nothing while there is no file. */
+async function versionOf(file: string): Promise<string | undefined> {
+  try {
+    const { ino, size, mtimeMs } = await stat(file);
+    return `${ino} ${size} ${mtimeMs}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+/** What every command that speaks to a service takes. */
+import { type Command, Option } from 'commander';
+import { type Client, createClient } from '../client/client.ts';
+import { UsageError } from './failure.ts';
+
+export interface GlobalOptions {
+  readonly url: string;
+  readonly token?: string;
+  readonly json: boolean;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+/** A person waits; three tries within two seconds tell a restart from a service that is not there. */
+const RETRY = { attempts: 3, baseMs: 200, capMs: 1_000 };
+
+/** Adds `--url`, `--token` and `--json` to a command. */
+export function withGlobalOptions(command: Command): Command {
+  return command
+    .addOption(new Option('-u, --url <url>', 'the service').env('RMAP_URL').default(DEFAULT_URL))
+    .addOption(
+      new Option(
+        '--token <token>',
+        'bearer token; better given as RMAP_TOKEN, which no process list shows',
+      ).env('RMAP_TOKEN'),
+    )
+    .option('--json', 'print JSON for programs instead of text for people', false);
+}
+
+/** @throws UsageError */
+export function clientOf({ url, token }: GlobalOptions): Client {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError(`${JSON.stringify(url)} is no URL; --url takes one such as ${DEFAULT_URL}.`);
+  }
+  return createClient({ baseUrl: url, retry: RETRY, ...(token === undefined ? {} : { token }) });
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+/** The command line client. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { clockCommand } from './commands/clock.ts';
+import { clustersCommand } from './commands/clusters.ts';
+import { getCommand } from './commands/get.ts';
+import { pushCommand } from './commands/push.ts';
+import { EXIT } from './exit-codes.ts';
+import { failureOf } from './failure.ts';
+
+/** From dist/cli and from functions/cli alike, the package is two folders up. */
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const program = new Command('rmap')
+  .description('Pushes snapshots to a Resource Map and shows what it knows.')
+  .version(version)
+  .addCommand(pushCommand())
+  .addCommand(getCommand())
+  .addCommand(clustersCommand())
+  .addCommand(clockCommand())
+  .addHelpText(
+    'after',
+    '\nExit codes: 0 done; 1 refused; 2 the command line or a file cannot be used; 3 the service does not answer.',
+  )
+  .showHelpAfterError('(--help lists what there is)');
+
+for (const command of [program, ...program.commands]) command.exitOverride();
+
+// A reader that has seen enough (rmap get | head) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.refused),
+);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // commander has written its message; help and version end with 0.
+    process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  } else {
+    const { lines, exitCode } = failureOf(error);
+    process.stderr.write(`${lines.join('\n')}\n`);
+    process.exitCode = exitCode;
+  }
+}

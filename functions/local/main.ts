@@ -1,0 +1,126 @@
+/** `npm start`: the local service. */
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { EngineInUseError } from './dynalite.ts';
+import { pushSamples } from './samples.ts';
+import { type Engine, type LocalService, startService } from './service.ts';
+
+// The lock file pins the SDK, so what its future versions will ask of Node says nothing here.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
+
+interface Options {
+  readonly port: number;
+  readonly host: string;
+  readonly data: string;
+  readonly memory: boolean;
+  readonly endpoint?: string;
+  readonly samples: boolean;
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+
+function parsePort(value: string): number {
+  const port = Number(value);
+  if (/^\d+$/.test(value) && port <= 65_535) return port;
+  throw new InvalidArgumentError('A port is an integer from 0 to 65535; 0 picks a free one.');
+}
+
+function parseEndpoint(value: string): string {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
+  throw new InvalidArgumentError('An endpoint is a URL such as http://127.0.0.1:8000.');
+}
+
+const program = new Command('npm start --')
+  .description('Runs the whole service in one process, on an embedded DynamoDB.')
+  .addOption(
+    new Option('-p, --port <number>', 'port to listen on; 0 picks a free one')
+      .env('PORT')
+      .default(8080)
+      .argParser(parsePort),
+  )
+  .addOption(new Option('--host <address>', 'address to listen on').env('HOST').default('127.0.0.1'))
+  .addOption(
+    new Option('-d, --data <folder>', 'folder that keeps the data').env('DATA_DIR').default('.data/map'),
+  )
+  .addOption(new Option('--memory', 'keep the data in memory only').default(false).conflicts('endpoint'))
+  .addOption(
+    new Option('--endpoint <url>', 'use the DynamoDB at this endpoint instead of the embedded one')
+      .env('DYNAMODB_ENDPOINT')
+      .argParser(parseEndpoint),
+  )
+  .option('--samples', 'push the sample clusters at start and show the map', false)
+  .showHelpAfterError('(npm start -- --help lists the options)');
+
+function engineOf({ endpoint, memory, data }: Options): Engine {
+  if (endpoint !== undefined) return { kind: 'endpoint', endpoint };
+  if (memory) return { kind: 'memory' };
+  const folder = resolve(data);
+  mkdirSync(folder, { recursive: true });
+  return { kind: 'folder', folder };
+}
+
+function describe(engine: Engine): string {
+  switch (engine.kind) {
+    case 'endpoint':
+      return `the DynamoDB at ${engine.endpoint}`;
+    case 'memory':
+      return 'memory, gone at the end';
+    case 'folder':
+      return engine.folder;
+  }
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+function explain(error: unknown, options: Options): string {
+  if (error instanceof EngineInUseError) return error.message;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EADDRINUSE')
+    return `Port ${options.port} is in use; choose another with --port, or 0 for a free one.`;
+  if (code === 'EACCES')
+    return `This user may not listen on port ${options.port} of ${options.host}; choose a port above 1023.`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `${options.host} is no address of this machine; choose another with --host.`;
+  if (options.endpoint !== undefined)
+    return `The DynamoDB at ${options.endpoint} cannot be used: ${String(error)}`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function closeOnSignal(service: LocalService): void {
+  let closing = false;
+  const close = async (signal: NodeJS.Signals): Promise<void> => {
+    // A second Ctrl-C means now.
+    if (closing) process.exit(130);
+    closing = true;
+    process.stderr.write(`${signal}: finishing the requests under way.\n`);
+    await service.close();
+    process.exit(0);
+  };
+  process.on('SIGINT', close);
+  process.on('SIGTERM', close);
+}
+
+program.parse();
+const options = program.opts<Options>();
+const engine = (() => {
+  try {
+    return engineOf(options);
+  } catch (error) {
+    return fail(`The folder ${options.data} cannot be used: ${(error as Error).message}`);
+  }
+})();
+const service = await startService({ engine, port: options.port, host: options.host }).catch(
+  (error: unknown) => fail(explain(error, options)),
+);
+closeOnSignal(service);
+if (options.samples) await pushSamples(service.url, (line) => process.stdout.write(`${line}\n`));
+process.stdout.write(`Resource Map is ready at ${service.url} (data in ${describe(engine)}).\n`);
+process.stdout.write(
+  LOOPBACK.has(options.host)
+    ? 'It asks for no token and listens on this machine only. Ctrl-C ends it.\n'
+    : `It asks for NO TOKEN and listens on ${options.host}: whoever reaches it can change the map. Ctrl-C ends it.\n`,
+);

@@ -1,0 +1,35 @@
+/** Real snapshots, to begin with: pushed over HTTP, as an agent would, and shown as the map that a scheduler gets. */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { clusterTable } from '../cli/cluster-table.ts';
+import { readSnapshotFile } from '../cli/snapshot-file.ts';
+import { createClient } from '../client/client.ts';
+import { ApiError } from '../client/errors.ts';
+import { PushOutcome } from '../gen/resourcemap/v1/service_pb.ts';
+
+/** From dist/local and from functions/local alike. */
+const SAMPLES = new URL('../../functions/local/samples/', import.meta.url);
+
+/** Pushes every sample and prints what became of it, then the map. */
+export async function pushSamples(url: string, print: (line: string) => void): Promise<void> {
+  const client = createClient({ baseUrl: url });
+  for (const name of readdirSync(SAMPLES)
+    .filter((file) => file.endsWith('.json'))
+    .sort()) {
+    const snapshot = await readSnapshotFile(fileURLToPath(new URL(name, SAMPLES)));
+    try {
+      const { outcome, clusterId, logicalCounter } = await client.push(snapshot);
+      print(`pushed ${name}: ${PushOutcome[outcome]} ${clusterId} at ${logicalCounter}`);
+    } catch (error) {
+      // Data of an earlier run may be ahead of the samples; that is no reason not to start.
+      if (!(error instanceof ApiError && error.status === 409)) throw error;
+      print(`left ${name} alone: ${error.problem.detail}`);
+    }
+  }
+  const answer = await client.map();
+  if (answer.kind === 'map')
+    print(`fetched the map: ${answer.map.clusterResourceMaps.length} clusters, etag ${answer.etag}`);
+  print('');
+  print(clusterTable(await client.clusters()));
+  print('');
+}
