@@ -5,8 +5,9 @@
 import { constants, crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { crc32Shift } from './crc32.ts';
 
-/** What a sync flush leaves at the end: an empty stored block, after which a byte begins. */
-const SYNC_FLUSH_TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff]);
+/** A stored block of one byte. Where it can follow a fragment, so can the rest of an answer. */
+const PROBE = Buffer.from([0x00, 0x01, 0x00, 0xfe, 0xff, 0x58]);
+const PROBE_BYTE = 0x58;
 
 /** Bytes that are not the fragment which they are said to be. */
 export class DamagedFragmentError extends Error {
@@ -42,19 +43,19 @@ export class Fragment {
   /**
    * Takes stored bytes, once they have shown that they are what was stored: one damaged body
    * inside a joined answer would make the whole of it unreadable.
-   * @param deflated raw deflate that ends with a sync flush
+   * @param deflated raw deflate, ended by a sync flush
    * @param rawLength length before compression
    * @param crc CRC-32 of the bytes before compression
    * @throws DamagedFragmentError where the bytes do not inflate to that length and CRC-32
    */
   static verify(deflated: Uint8Array, rawLength: number, crc: number): Fragment {
-    if (!SYNC_FLUSH_TAIL.equals(deflated.subarray(-SYNC_FLUSH_TAIL.length))) {
-      throw new DamagedFragmentError(`${deflated.length} deflated bytes do not end with a sync flush`);
+    const probed = inflate(Buffer.concat([deflated, PROBE]), rawLength + 1);
+    if (probed.length !== rawLength + 1 || probed[rawLength] !== PROBE_BYTE) {
+      throw new DamagedFragmentError(
+        `inflated to ${probed.length} bytes, the probe behind it included, where ${rawLength} + 1 were due`,
+      );
     }
-    const raw = inflate(deflated, rawLength);
-    if (raw.length !== rawLength) {
-      throw new DamagedFragmentError(`inflated to ${raw.length} bytes where ${rawLength} were stored`);
-    }
+    const raw = probed.subarray(0, rawLength);
     const found = crc32(raw);
     if (found !== crc) {
       throw new DamagedFragmentError(`CRC-32 is ${hex(found)} where ${hex(crc)} was stored`);
@@ -79,16 +80,16 @@ export class Fragment {
 }
 
 /** The limit keeps damaged bytes from inflating without bounds. */
-function inflate(deflated: Uint8Array, rawLength: number): Uint8Array {
+function inflate(deflated: Uint8Array, limitBytes: number): Uint8Array {
   try {
     return inflateRawSync(deflated, {
       finishFlush: constants.Z_SYNC_FLUSH,
-      maxOutputLength: Math.max(1, rawLength),
+      // Zero would be taken for "not given".
+      maxOutputLength: Math.max(1, limitBytes),
     });
   } catch (cause) {
-    throw new DamagedFragmentError(`cannot be inflated to ${rawLength} bytes: ${(cause as Error).message}`, {
-      cause,
-    });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new DamagedFragmentError(`cannot be inflated to ${limitBytes} bytes: ${reason}`, { cause });
   }
 }
 

@@ -1,0 +1,311 @@
+/** The API, typed. Protobuf on the wire, messages of protobuf-es here, 64-bit integers as bigint. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { clone, create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import {
+  type ClusterResourceMap,
+  ClusterResourceMapSchema,
+  type GlobalResourceMap,
+  GlobalResourceMapSchema,
+} from '../gen/resourcemap/v1/resource_map_pb.ts';
+import {
+  ClusterListSchema,
+  type ClusterStatus,
+  ClusterStatusSchema,
+  type PushResult,
+  PushResultSchema,
+  SyncRequestSchema,
+  type SyncResponse,
+  SyncResponseSchema,
+  type ValidateResult,
+  ValidateResultSchema,
+  VectorClockSchema,
+} from '../gen/resourcemap/v1/service_pb.ts';
+import { type MapFilter, WHOLE_MAP } from '../globalmap/filter.ts';
+import { ApiError, UnexpectedAnswerError } from './errors.ts';
+import {
+  DEFAULT_RETRY,
+  type HttpAnswer,
+  type HttpRequest,
+  type RetryPolicy,
+  send,
+  type TransportOptions,
+} from './transport.ts';
+
+const gzipAsync = promisify(gzip);
+
+const PROTOBUF = 'application/x-protobuf';
+
+/** Below this a packet is not saved. */
+const MIN_GZIP_BYTES = 1_000;
+
+export interface ClientOptions {
+  /** Such as `http://127.0.0.1:8080`; a path is kept. */
+  readonly baseUrl: string | URL;
+  /** A bearer token, or what gives the present one. Asked anew at each try. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** The platform's fetch, where not given. */
+  readonly fetch?: typeof fetch;
+  readonly retry?: RetryPolicy;
+}
+
+export interface CallOptions {
+  /** Gives the call up; the call then throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+export interface PushOptions extends CallOptions {
+  /** Turns warnings into refusals. */
+  readonly strict?: boolean;
+  /** Lets the counter rise by more than 2^53. */
+  readonly allowJump?: boolean;
+  /**
+   * Asked when the service has accepted this counter or a higher one before, which is what an
+   * agent meets that lost its counter. It gives the counter with which to send the snapshot
+   * again, above the mark, or nothing to let the call fail. Give none where another process
+   * may have pushed something newer: this snapshot would be put on top of it.
+   */
+  readonly onCounterConflict?: (highWaterMark: bigint) => bigint | undefined;
+}
+
+export interface MapOptions extends CallOptions {
+  readonly filter?: Partial<MapFilter>;
+  /** The etag of the map that the caller has. */
+  readonly ifNoneMatch?: string;
+  /** With `ifNoneMatch`: how long the service may wait for a change before it says that there is none. */
+  readonly waitSeconds?: number;
+}
+
+export type MapAnswer =
+  | { readonly kind: 'map'; readonly map: GlobalResourceMap; readonly etag: string }
+  | { readonly kind: 'not-modified'; readonly etag: string };
+
+export interface SyncOptions extends CallOptions {
+  /** What the caller has: counter by cluster id. */
+  readonly clock: ReadonlyMap<string, bigint>;
+  readonly filter?: Partial<MapFilter>;
+  /** Roughly how large the answer may be, before gzip; the service's default where not given. */
+  readonly maxBytes?: number;
+  /** How long the service may wait for a change before it says that there is none. */
+  readonly waitSeconds?: number;
+}
+
+export interface Client {
+  /**
+   * Sends a snapshot, to the cluster that it names. The answer comes once it is stored; the
+   * service may have accepted a push that ends in a ConnectionError.
+   */
+  push(snapshot: ClusterResourceMap, options?: PushOptions): Promise<PushResult>;
+  /** Applies the rules that one snapshot alone can break, and stores nothing. */
+  validate(
+    snapshot: ClusterResourceMap,
+    options?: CallOptions & { strict?: boolean },
+  ): Promise<ValidateResult>;
+  /** Takes a cluster out of the map until its next push. */
+  omit(clusterId: string, options?: CallOptions): Promise<ClusterStatus>;
+  /** Every known cluster, those out of the map too. */
+  clusters(options?: CallOptions): Promise<readonly ClusterStatus[]>;
+  cluster(clusterId: string, options?: CallOptions): Promise<ClusterStatus>;
+  /** The last snapshot of a cluster that is in the map. */
+  snapshot(clusterId: string, options?: CallOptions): Promise<ClusterResourceMap>;
+  map(options?: MapOptions): Promise<MapAnswer>;
+  clock(options?: CallOptions & { filter?: Partial<MapFilter> }): Promise<ReadonlyMap<string, bigint>>;
+  /** One answer of sync; `MapReplica` does the rest. */
+  sync(options: SyncOptions): Promise<SyncResponse>;
+}
+
+/**
+ * Makes a client. Every method throws ApiError where the service refuses, ConnectionError where
+ * it does not answer in all tries, and UnexpectedAnswerError where something else answers.
+ */
+export function createClient(options: ClientOptions): Client {
+  const transport: TransportOptions = {
+    baseUrl: new URL(options.baseUrl),
+    ...(options.token === undefined ? {} : { token: options.token }),
+    fetch: options.fetch ?? fetch,
+    retry: options.retry ?? DEFAULT_RETRY,
+  };
+
+  const ask = async <D extends DescMessage>(schema: D, request: HttpRequest): Promise<MessageShape<D>> =>
+    decode(
+      schema,
+      request,
+      await send(transport, { ...request, headers: { accept: PROTOBUF, ...request.headers } }),
+    );
+
+  const pushOnce = async (snapshot: ClusterResourceMap, { strict, allowJump, signal }: PushOptions) => {
+    const clusterId = snapshot.cluster?.clusterId ?? '';
+    const query = queryOf([
+      ['strict', strict === true ? ['true'] : []],
+      ['allow_jump', allowJump === true ? ['true'] : []],
+    ]);
+    return ask(PushResultSchema, {
+      method: 'PUT',
+      path: `${clusterPath(clusterId)}/snapshot${query}`,
+      ...(await encoded(toBinary(ClusterResourceMapSchema, snapshot))),
+      signal,
+    });
+  };
+
+  return {
+    async push(snapshot, options = {}) {
+      try {
+        return await pushOnce(snapshot, options);
+      } catch (error) {
+        const mark = conflictingMark(error);
+        const counter = mark === undefined ? undefined : options.onCounterConflict?.(mark);
+        if (counter === undefined) throw error;
+        const renumbered = clone(ClusterResourceMapSchema, snapshot);
+        renumbered.logicalCounter = counter;
+        return pushOnce(renumbered, options);
+      }
+    },
+
+    async validate(snapshot, { strict, signal } = {}) {
+      return ask(ValidateResultSchema, {
+        method: 'POST',
+        path: `/v1/snapshots/validate${queryOf([['strict', strict === true ? ['true'] : []]])}`,
+        ...(await encoded(toBinary(ClusterResourceMapSchema, snapshot))),
+        signal,
+      });
+    },
+
+    async omit(clusterId, { signal } = {}) {
+      return ask(ClusterStatusSchema, { method: 'DELETE', path: clusterPath(clusterId), signal });
+    },
+
+    async clusters({ signal } = {}) {
+      return (await ask(ClusterListSchema, { method: 'GET', path: '/v1/clusters', signal })).clusters;
+    },
+
+    async cluster(clusterId, { signal } = {}) {
+      return ask(ClusterStatusSchema, { method: 'GET', path: clusterPath(clusterId), signal });
+    },
+
+    async snapshot(clusterId, { signal } = {}) {
+      return ask(ClusterResourceMapSchema, {
+        method: 'GET',
+        path: `${clusterPath(clusterId)}/snapshot`,
+        signal,
+      });
+    },
+
+    async map({ filter, ifNoneMatch, waitSeconds, signal } = {}) {
+      const request: HttpRequest = {
+        method: 'GET',
+        path: `/v1/map${filterQuery(filter)}`,
+        headers: {
+          accept: PROTOBUF,
+          ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
+          ...preferWait(waitSeconds),
+        },
+        ...holdFor(waitSeconds),
+        signal,
+      };
+      const answer = await send(transport, request);
+      const etag = answer.headers.get('etag');
+      if (etag === null)
+        throw new UnexpectedAnswerError(request.method, answer.url, 'the answer has no ETag');
+      if (answer.status === 304) return { kind: 'not-modified', etag };
+      return { kind: 'map', map: decode(GlobalResourceMapSchema, request, answer), etag };
+    },
+
+    async clock({ filter, signal } = {}) {
+      const clock = await ask(VectorClockSchema, {
+        method: 'GET',
+        path: `/v1/map/clock${filterQuery(filter)}`,
+        signal,
+      });
+      return new Map(Object.entries(clock.vectorClock));
+    },
+
+    async sync({ clock, filter, maxBytes, waitSeconds, signal }) {
+      const question = create(SyncRequestSchema, {
+        // fromEntries defines properties, so that no id can change the object's prototype.
+        vectorClock: Object.fromEntries(clock),
+        maxBytes: BigInt(maxBytes ?? 0),
+        filter: mutableFilter({ ...WHOLE_MAP, ...filter }),
+      });
+      const { body, headers } = await encoded(toBinary(SyncRequestSchema, question));
+      return ask(SyncResponseSchema, {
+        method: 'POST',
+        path: '/v1/map/sync',
+        body,
+        headers: { ...headers, ...preferWait(waitSeconds) },
+        ...holdFor(waitSeconds),
+        signal,
+      });
+    },
+  };
+}
+
+/** The mark, where the error says that the push's counter is not above it. */
+function conflictingMark(error: unknown): bigint | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  const conflict = error.code === 'counter_regressed' || error.code === 'counter_reused';
+  return conflict ? error.problem.highWaterMark : undefined;
+}
+
+function clusterPath(clusterId: string): string {
+  return `/v1/clusters/${encodeURIComponent(clusterId)}`;
+}
+
+function filterQuery(filter: Partial<MapFilter> = {}): string {
+  return queryOf([
+    ['cluster', filter.cluster ?? []],
+    ['provider', filter.provider ?? []],
+    ['region', filter.region ?? []],
+    ['site', filter.site ?? []],
+    ['accelerator_model', filter.acceleratorModel ?? []],
+  ]);
+}
+
+function queryOf(parameters: readonly (readonly [string, readonly string[]])[]): string {
+  const query = new URLSearchParams();
+  for (const [name, values] of parameters) for (const value of values) query.append(name, value);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+function mutableFilter(filter: MapFilter): { [K in keyof MapFilter]: string[] } {
+  return {
+    cluster: [...filter.cluster],
+    provider: [...filter.provider],
+    region: [...filter.region],
+    site: [...filter.site],
+    acceleratorModel: [...filter.acceleratorModel],
+  };
+}
+
+function preferWait(waitSeconds: number | undefined): Record<string, string> {
+  return waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` };
+}
+
+function holdFor(waitSeconds: number | undefined): { holdMs?: number } {
+  return waitSeconds === undefined ? {} : { holdMs: waitSeconds * 1_000 };
+}
+
+async function encoded(
+  message: Uint8Array<ArrayBuffer>,
+): Promise<{ body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }> {
+  const headers = { 'content-type': PROTOBUF };
+  if (message.length < MIN_GZIP_BYTES) return { body: message, headers };
+  return { body: await gzipAsync(message), headers: { ...headers, 'content-encoding': 'gzip' } };
+}
+
+function decode<D extends DescMessage>(schema: D, request: HttpRequest, answer: HttpAnswer): MessageShape<D> {
+  const type = answer.headers.get('content-type')?.split(';', 1)[0] ?? 'absent';
+  if (type !== PROTOBUF) {
+    throw new UnexpectedAnswerError(
+      request.method,
+      answer.url,
+      `the Content-Type is ${type}, not ${PROTOBUF}`,
+    );
+  }
+  try {
+    return fromBinary(schema, answer.body);
+  } catch (cause) {
+    throw new UnexpectedAnswerError(request.method, answer.url, `the body is no ${schema.typeName}`, {
+      cause,
+    });
+  }
+}

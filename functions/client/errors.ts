@@ -1,0 +1,96 @@
+/** What a call can fail with. Each error's message begins with its code, since tools often show nothing else. */
+import type { ErrorCode } from '../errors.ts';
+import type { Finding } from '../snapshot/findings.ts';
+
+/** A code that this version knows, or one that a newer service has added. */
+export type ProblemCode = ErrorCode | (string & {});
+
+/** The members of a problem details answer (RFC 9457) as the service writes them. */
+export interface Problem {
+  readonly status: number;
+  readonly code: ProblemCode;
+  readonly detail: string;
+  /** Finds the cause in the service's log. */
+  readonly requestId?: string;
+  /** The highest counter that was ever accepted, where the push's counter was refused. */
+  readonly highWaterMark?: bigint;
+  /** The rules that a refused snapshot breaks. */
+  readonly findings?: readonly Finding[];
+  /** Findings that did not fit in the answer. */
+  readonly omittedFindings?: number;
+}
+
+/** The service answered, and said no. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly code: ProblemCode;
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(`[${problem.code}] ${problem.detail}`);
+    this.status = problem.status;
+    this.code = problem.code;
+    this.problem = problem;
+  }
+
+  /** Whether the same request can succeed later: 408, 429 and 5xx. */
+  get retryable(): boolean {
+    return this.status === 408 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** No whole answer came: the connection failed, broke off, or took too long. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+
+  constructor(method: string, url: string, cause: unknown) {
+    super(`[connection_failed] ${method} ${url}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** fetch says "fetch failed" and keeps the reason in the cause. */
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const inner = thrown.cause instanceof Error ? thrown.cause : thrown;
+  return inner.message === '' ? inner.name : inner.message;
+}
+
+/** An answer with a body that cannot be what the service wrote: a proxy's page, or another service. */
+export class UnexpectedAnswerError extends Error {
+  override readonly name = 'UnexpectedAnswerError';
+
+  constructor(method: string, url: string, what: string, options?: ErrorOptions) {
+    super(
+      `[unexpected_answer] ${method} ${url}: ${what}; check that the base URL is that of a Resource Map`,
+      options,
+    );
+  }
+}
+
+/**
+ * Reads a problem details body.
+ * @returns nothing where the bytes are none
+ */
+export function parseProblem(status: number, body: Uint8Array): Problem | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  if (typeof json !== 'object' || json === null) return undefined;
+  const members = json as Record<string, unknown>;
+  if (typeof members.code !== 'string') return undefined;
+  return {
+    status,
+    code: members.code,
+    detail: typeof members.detail === 'string' ? members.detail : String(members.title ?? ''),
+    ...(typeof members.requestId === 'string' ? { requestId: members.requestId } : {}),
+    ...(typeof members.highWaterMark === 'string' && /^\d{1,20}$/.test(members.highWaterMark)
+      ? { highWaterMark: BigInt(members.highWaterMark) }
+      : {}),
+    ...(Array.isArray(members.findings) ? { findings: members.findings as readonly Finding[] } : {}),
+    ...(typeof members.omittedFindings === 'number' ? { omittedFindings: members.omittedFindings } : {}),
+  };
+}

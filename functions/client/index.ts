@@ -1,0 +1,24 @@
+/** What the package exports: the client, the replica, their errors and the messages. */
+export * from '../gen/resourcemap/v1/resource_map_pb.ts';
+export * from '../gen/resourcemap/v1/service_pb.ts';
+export { clockEtag } from '../globalmap/clock.ts';
+export { type MapFilter, WHOLE_MAP } from '../globalmap/filter.ts';
+export {
+  type CallOptions,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type MapAnswer,
+  type MapOptions,
+  type PushOptions,
+  type SyncOptions,
+} from './client.ts';
+export {
+  ApiError,
+  ConnectionError,
+  type Problem,
+  type ProblemCode,
+  UnexpectedAnswerError,
+} from './errors.ts';
+export { MapReplica, type ReplicaEvent, ReplicaMismatchError, type ReplicaOptions } from './replica.ts';
+export { DEFAULT_RETRY, type RetryPolicy } from './transport.ts';
