@@ -1,7 +1,6 @@
 /** Whatever ended a command, as the lines that a person reads and the code that a script reads. */
 import { ApiError, ConnectionError, UnexpectedAnswerError } from '../client/errors.ts';
 import { ResourceMapError } from '../errors.ts';
-import type { Finding } from '../snapshot/findings.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';
 
@@ -49,11 +48,16 @@ export function failureOf(thrown: unknown): Failure {
   throw thrown;
 }
 
+/** A finding, of ours or as it came from a service. */
+interface ShownFinding {
+  readonly severity: string;
+  readonly code: string;
+  readonly path: string;
+  readonly message: string;
+}
+
 /** One line a finding: severity, code, path, message. */
-export function findingLines(
-  findings: readonly Omit<Finding, '$typeName'>[],
-  omitted: number,
-): readonly string[] {
+export function findingLines(findings: readonly ShownFinding[], omitted: number): readonly string[] {
   return [
     ...findings.map((f) =>
       printable(`  ${f.severity} ${f.code} ${f.path === '' ? '(snapshot)' : f.path}: ${f.message}`),
