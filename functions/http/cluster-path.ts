@@ -8,6 +8,14 @@ import { clusterIdFault } from '../snapshot/rules/ids.ts';
 
 export const CLUSTERS_PATH = '/v1/clusters/';
 
+/** Route of a cluster's snapshot. */
+export const SNAPSHOT_ROUTE = '/v1/clusters/:id{.+}/snapshot';
+/**
+ * Route of a cluster. It says what it does not match, since Hono's routers prefer the
+ * longer match to the one that was registered first.
+ */
+export const CLUSTER_ROUTE = '/v1/clusters/:id{.+(?<!/snapshot)}';
+
 /**
  * The id between `/v1/clusters/` and `suffix`.
  *

@@ -14,7 +14,7 @@ import {
   spliceMapProtobuf,
 } from '../globalmap/splice-protobuf.ts';
 import type { App } from '../http/app.ts';
-import { clusterIdOf } from '../http/cluster-path.ts';
+import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../http/cluster-path.ts';
 import { acceptsGzip, type ResponseFormat, responseFormat } from '../http/media-type.ts';
 import { refuseUnknownParameters } from '../http/query.ts';
 import { respond } from '../http/respond.ts';
@@ -65,7 +65,7 @@ export function mapRoutes(app: App, { store, telemetry, now }: MapDeps): void {
     return respond(c, ClusterListSchema, create(ClusterListSchema, { clusters }));
   });
 
-  app.get('/v1/clusters/:id{.+}/snapshot', async (c) => {
+  app.get(SNAPSHOT_ROUTE, async (c) => {
     refuseUnknownParameters(c, []);
     const wanted = responseFormat(c);
     const head = await knownHead(store, clusterIdOf(c, '/snapshot'));
@@ -88,7 +88,7 @@ export function mapRoutes(app: App, { store, telemetry, now }: MapDeps): void {
     return send(c, wanted, splice(entry));
   });
 
-  app.get('/v1/clusters/:id{.+}', async (c) => {
+  app.get(CLUSTER_ROUTE, async (c) => {
     refuseUnknownParameters(c, []);
     responseFormat(c);
     const head = await knownHead(store, clusterIdOf(c, ''));

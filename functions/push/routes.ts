@@ -8,7 +8,7 @@ import {
   PushResultSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
 import type { App } from '../http/app.ts';
-import { clusterIdOf } from '../http/cluster-path.ts';
+import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../http/cluster-path.ts';
 import { requestFormat, responseFormat } from '../http/media-type.ts';
 import { booleanParameter, refuseUnknownParameters } from '../http/query.ts';
 import { readBody } from '../http/read-body.ts';
@@ -38,7 +38,7 @@ const OUTCOMES: Readonly<Record<Decision, PushOutcome>> = {
 const MAX_REASON_BYTES = 200;
 
 export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void {
-  app.put('/v1/clusters/:id{.+}/snapshot', async (c) => {
+  app.put(SNAPSHOT_ROUTE, async (c) => {
     const clusterId = clusterIdOf(c, '/snapshot');
     refuseUnknownParameters(c, ['allow_jump', 'strict']);
     const allowJump = booleanParameter(c, 'allow_jump');
@@ -64,7 +64,7 @@ export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void 
     );
   });
 
-  app.delete('/v1/clusters/:id{.+}', async (c) => {
+  app.delete(CLUSTER_ROUTE, async (c) => {
     const clusterId = clusterIdOf(c, '');
     refuseUnknownParameters(c, ['reason']);
     responseFormat(c);
