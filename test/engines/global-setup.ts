@@ -3,6 +3,7 @@
  * always, and Amazon's DynamoDB Local where there is a Java to run it. Tables are made
  * by each test under names of its own.
  */
+import { execFileSync } from 'node:child_process';
 import type { TestProject } from 'vitest/node';
 import { startDynalite } from '../../functions/local/dynalite.ts';
 import { javaIsMissing, startDynamoDbLocal } from './dynamodb-local.ts';
@@ -20,6 +21,8 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Tests start rmap and the service as they are shipped, so what is shipped must be today's.
+  execFileSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' });
   const dynalite = await startDynalite();
   const engines: EngineEndpoint[] = [{ name: 'dynalite', endpoint: dynalite.endpoint }];
   const closing: (() => Promise<void>)[] = [dynalite.close];

@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ClusterResourceMapSchema,
+  GlobalResourceMapSchema,
+} from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { type LocalService, startService } from '../../functions/local/service.ts';
+import { decodeSnapshot } from '../../functions/snapshot/decode.ts';
+
+const RMAP = new URL('../../dist/cli/rmap.js', import.meta.url).pathname;
+const SAMPLES = new URL('../../functions/local/samples/', import.meta.url).pathname;
+const KOPS = join(SAMPLES, 'kops-l4-t3.json');
+
+let service: LocalService;
+const folder = mkdtempSync(join(tmpdir(), 'rmap-'));
+
+beforeAll(async () => {
+  service = await startService({ engine: { kind: 'memory' }, port: 0, host: '127.0.0.1' });
+});
+afterAll(async () => {
+  await service.close();
+});
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A real process, as a person or a script starts it. */
+function rmap(args: readonly string[], url = service.url, stdin = ''): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [RMAP, ...args],
+      { env: { ...process.env, RMAP_URL: url } },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
+    child.stdin?.end(stdin);
+  });
+}
+
+describe('rmap push', () => {
+  it('pushes ProtoJSON, gzip and Protobuf files alike, whatever their names are', async () => {
+    const json = readFileSync(KOPS);
+    const zipped = join(folder, 'a');
+    writeFileSync(zipped, gzipSync(json));
+    const binary = join(folder, 'b.json');
+    writeFileSync(binary, toBinary(ClusterResourceMapSchema, decodeSnapshot(json, 'json')));
+    const { code, stdout } = await rmap(['push', KOPS, zipped, binary]);
+    expect(stdout.split('\n')).toEqual([
+      `${KOPS}: PUBLISHED kops-l4 at 4`,
+      `${zipped}: ALREADY_PUBLISHED kops-l4 at 4`,
+      `${binary}: ALREADY_PUBLISHED kops-l4 at 4`,
+      '',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('reads standard input, and prints ProtoJSON when asked to', async () => {
+    const file = join(SAMPLES, 'upcloud-l40s-t0.json');
+    const { code, stdout } = await rmap(['push', '-', '--json'], service.url, readFileSync(file, 'utf8'));
+    expect(JSON.parse(stdout)).toEqual({
+      outcome: 'PUSH_OUTCOME_PUBLISHED',
+      clusterId: 'upcloud-l40s',
+      logicalCounter: '1',
+      highWaterMark: '1',
+      warnings: [],
+      omittedWarnings: 0,
+    });
+    expect(code).toBe(0);
+  });
+
+  it('tells a refusal with its code and exits with 1, and still pushes the other files', async () => {
+    const old = join(folder, 'old.json');
+    writeFileSync(old, JSON.stringify({ ...JSON.parse(readFileSync(KOPS, 'utf8')), logicalCounter: '3' }));
+    const { code, stdout, stderr } = await rmap(['push', old, KOPS]);
+    expect(stderr).toBe(
+      `${old}: [counter_regressed] Counter 3 of cluster "kops-l4" is below 4, which was accepted before; use 5 or above.\n`,
+    );
+    expect(stdout).toBe(`${KOPS}: ALREADY_PUBLISHED kops-l4 at 4\n`);
+    expect(code).toBe(1);
+  });
+
+  it('goes on above the high-water mark with --bump', async () => {
+    const changed = join(folder, 'changed.json');
+    writeFileSync(
+      changed,
+      JSON.stringify({
+        ...JSON.parse(readFileSync(KOPS, 'utf8')),
+        jobs: [],
+        capacityPools: [],
+        logicalCounter: '1',
+      }),
+    );
+    const { code, stdout } = await rmap(['push', '--bump', changed]);
+    expect(stdout).toBe(`${changed}: PUBLISHED kops-l4 at 5\n`);
+    expect(code).toBe(0);
+  });
+
+  it('names the place of a mistyped field, and the field that was meant', async () => {
+    const wrong = join(folder, 'wrong.json');
+    writeFileSync(wrong, '{"cluster":{"clusterId":"x"},"capacityPool":[]}');
+    const { code, stderr } = await rmap(['push', wrong]);
+    expect(stderr).toContain(
+      'capacityPool: ClusterResourceMap has no field "capacityPool"; the nearest is "capacityPools".',
+    );
+    expect(code).toBe(1);
+  });
+
+  it('exits with 2 for a file that is not there', async () => {
+    const { code, stderr } = await rmap(['push', join(folder, 'none.json')]);
+    expect(stderr).toContain('none.json cannot be read: ENOENT');
+    expect(code).toBe(2);
+  });
+});
+
+describe('rmap get, clusters and clock', () => {
+  it('show the map, the clusters and the clock that were pushed', async () => {
+    await rmap(['push', join(SAMPLES, 'aicr-eks-h100-t3.json')]);
+    const [get, clusters, clock, json] = await Promise.all([
+      rmap(['get', '--cluster', 'aicr-eks-h100']),
+      rmap(['clusters', 'aicr-eks-h100', '--json']),
+      rmap(['clock', '--json', '--provider', 'aws', '--region', 'us-east-1']),
+      rmap(['get', '--json']),
+    ]);
+    expect(get.stdout.split('\n')[1]).toMatch(
+      /^aicr-eks-h100 +103 +gpu-worker +p5\.48xlarge-us-east-1e +NVIDIA-H100-80GB-HBM3 +2 +8 +14 +8×1 6×1$/,
+    );
+    expect(JSON.parse(clusters.stdout)).toMatchObject({
+      state: 'CLUSTER_STATE_INCLUDED',
+      highWaterMark: '103',
+    });
+    expect(JSON.parse(clock.stdout)).toEqual({ vectorClock: { 'aicr-eks-h100': '103' } });
+    expect(JSON.parse(json.stdout).vectorClock['aicr-eks-h100']).toBe('103');
+  });
+
+  it('writes the whole map to a file', async () => {
+    const file = join(folder, 'map.binpb');
+    const { code } = await rmap(['get', '-o', file]);
+    expect(code).toBe(0);
+    const map = fromBinary(GlobalResourceMapSchema, readFileSync(file));
+    expect(map.clusterResourceMaps.length).toBe(Object.keys(map.vectorClock).length);
+    expect(map.vectorClock['aicr-eks-h100']).toBe(103n);
+  });
+
+  it('exit with 3 where nothing answers, and with 2 for a wrong command line', async () => {
+    const [unreachable, unknown, badUrl, help] = await Promise.all([
+      rmap(['clock'], 'http://127.0.0.1:1'),
+      rmap(['clack']),
+      rmap(['clock', '--url', 'nowhere']),
+      rmap(['--help']),
+    ]);
+    expect(unreachable.code).toBe(3);
+    expect(unreachable.stderr).toContain('Is the service running? npm start starts one');
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain("unknown command 'clack'");
+    expect(badUrl.code).toBe(2);
+    expect(badUrl.stderr).toBe('"nowhere" is no URL; --url takes one such as http://127.0.0.1:8080.\n');
+    expect(help.code).toBe(0);
+    expect(help.stdout).toContain('Exit codes: 0 done; 1 refused;');
+  });
+});
+
+describe('rmap push --watch', () => {
+  it('pushes a file again when another is renamed over it', async () => {
+    const file = join(folder, 'watched.json');
+    copyFileSync(join(SAMPLES, 'viettel-l40s-t1.json'), file);
+    const child = execFile(process.execPath, [RMAP, 'push', '--watch', file], {
+      env: { ...process.env, RMAP_URL: service.url },
+    });
+    const lines: string[] = [];
+    child.stdout?.on('data', (chunk: string) =>
+      lines.push(...chunk.split('\n').filter((line) => line !== '')),
+    );
+    try {
+      await expect.poll(() => lines, { timeout: 15_000 }).toEqual([`${file}: PUBLISHED viettel-l40s at 2`]);
+      const next = join(folder, 'next.json');
+      writeFileSync(next, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), logicalCounter: '3' }));
+      renameSync(next, file);
+      await expect.poll(() => lines.at(-1), { timeout: 15_000 }).toBe(`${file}: REFRESHED viettel-l40s at 3`);
+    } finally {
+      child.kill();
+    }
+  });
+});
