@@ -36,7 +36,7 @@ export class StoreUnavailableError extends ResourceMapError {
   constructor(cause: unknown) {
     super(
       'store_unavailable',
-      'The store does not answer at the moment; nothing was changed by this request.',
+      'The store does not answer at the moment. Send the request again; the same push again is a success, whether or not it was stored.',
       {
         retryAfterSeconds: 2,
       },
