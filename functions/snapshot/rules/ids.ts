@@ -2,6 +2,7 @@
  * Ids are opaque: they are compared as they came, never split, trimmed or
  * normalised. The only thing asked of them is that they can be written down.
  */
+import type { FindingCollector } from '../findings.ts';
 import { MAX_ID_BYTES } from '../limits.ts';
 import { quote } from '../quote.ts';
 import { reject, rulesOf } from './rule.ts';
@@ -83,6 +84,15 @@ export function clusterIdFault(id: string): string | undefined {
     return `is "__proto__", which a JSON object cannot safely have as a key; choose another id`;
   }
   return idFault(id);
+}
+
+/** Reports the id in `field` of the message at `path`, which {@link isValidId} refused. */
+export function reportInvalidId(id: string, path: () => string, field: string, out: FindingCollector): void {
+  out.report(
+    idRules.invalid_id,
+    () => `${path()}.${field}`,
+    () => `${field} ${idFault(id)}`,
+  );
 }
 
 function isLowSurrogate(c: number): boolean {
