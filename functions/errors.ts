@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'invalid_cluster_id'
   | 'invalid_query'
   | 'body_too_large'
+  | 'map_too_large'
   | 'unsupported_media_type'
   | 'unsupported_encoding'
   | 'not_acceptable'

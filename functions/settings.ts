@@ -10,6 +10,18 @@ export function tablesFromEnvironment(environment: NodeJS.ProcessEnv): Tables {
   };
 }
 
+/** Of a function's memory: the rest is for Node itself, and for the answer that is being made. */
+const CACHE_SHARE = 0.3;
+
+/** Where Lambda does not say how much memory there is. */
+export const DEFAULT_CACHE_BYTES = 256 * 1024 * 1024;
+
+/** Bytes of memory for bodies of the map. */
+export function cacheBytesOf(environment: NodeJS.ProcessEnv): number {
+  const memoryMb = Number(environment.AWS_LAMBDA_FUNCTION_MEMORY_SIZE);
+  return memoryMb > 0 ? Math.floor(memoryMb * 1024 * 1024 * CACHE_SHARE) : DEFAULT_CACHE_BYTES;
+}
+
 function required(environment: NodeJS.ProcessEnv, name: string): string {
   const value = environment[name];
   if (value !== undefined && value !== '') return value;

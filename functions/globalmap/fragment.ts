@@ -73,6 +73,10 @@ export class Fragment {
     this.#raw ??= this.raw();
   }
 
+  get keepsRaw(): boolean {
+    return this.#raw !== undefined;
+  }
+
   /** Bytes of memory held, the small change of the object itself left out. */
   get heldBytes(): number {
     return this.deflated.length + (this.#raw?.length ?? 0);

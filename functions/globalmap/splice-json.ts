@@ -3,8 +3,8 @@
  * written out, which ProtoJSON allows and which spares a reader without a schema the question.
  */
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
-import { rfc3339 } from './instant.ts';
 import type { Piece } from './pieces.ts';
+import { rfc3339 } from './rfc3339.ts';
 import type { SyncAnswer } from './sync.ts';
 import { ByteWriter } from './wire.ts';
 

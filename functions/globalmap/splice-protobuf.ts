@@ -3,8 +3,9 @@
  * and a repeated field is written entry by entry, so a cluster of an answer is
  * `tag, length, body, collected_at, logical_counter`, and nothing is decoded to put it there.
  */
+
+import { timestampFields } from '../snapshot/timestamp.ts';
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
-import { timestampFields } from './instant.ts';
 import type { Piece } from './pieces.ts';
 import type { SyncAnswer } from './sync.ts';
 import { ByteWriter, tag, varint64Bytes, varintBytes, WIRE_LENGTH_DELIMITED, WIRE_VARINT } from './wire.ts';

@@ -22,6 +22,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   counter_regressed: { status: 409, title: 'The counter is below the high-water mark' },
   counter_reused: { status: 409, title: 'The counter was used for another snapshot' },
   body_too_large: { status: 413, title: 'The body is too large' },
+  map_too_large: { status: 413, title: 'The answer is too large to be carried' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   unsupported_encoding: { status: 415, title: 'The content encoding is not supported' },
   invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },

@@ -5,9 +5,12 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
+import type { MiddlewareHandler } from 'hono';
 import { createApp } from '../http/app.ts';
 import { mapRoutes } from '../map/routes.ts';
+import { ChangeSignal } from '../map/wait.ts';
 import { pushRoutes } from '../push/routes.ts';
+import { DEFAULT_CACHE_BYTES } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
 import { createTables } from '../store/create-tables.ts';
 import { DEFAULT_SHARDS, type Tables } from '../store/tables.ts';
@@ -47,15 +50,18 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     await createTables(client, LOCAL_TABLES);
     const store = storeOn(client, LOCAL_TABLES);
     const app = createApp(telemetry);
+    const changes = new ChangeSignal();
+    app.use(wakeAfterWrites(changes));
     indexRoutes(app);
     pushRoutes(app, { store, telemetry, now: Date.now });
-    mapRoutes(app, { store, telemetry, now: Date.now });
+    mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: DEFAULT_CACHE_BYTES, changes });
     const server = await listen(app.fetch, options);
     const { port } = server.address() as AddressInfo;
     const host = options.host.includes(':') ? `[${options.host}]` : options.host;
     return {
       url: `http://${host}:${port}`,
       close: async () => {
+        changes.end();
         await new Promise<void>((resolve) => {
           server.close(() => resolve());
           server.closeIdleConnections();
@@ -69,6 +75,14 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     await engine.close();
     throw error;
   }
+}
+
+/** Whoever waits for a change looks at once when this process has made one. */
+function wakeAfterWrites(changes: ChangeSignal): MiddlewareHandler {
+  return async (c, next) => {
+    await next();
+    if ((c.req.method === 'PUT' || c.req.method === 'DELETE') && c.res.ok) changes.notify();
+  };
 }
 
 async function startEngine(engine: Engine): Promise<{ endpoint: string; close(): Promise<void> }> {

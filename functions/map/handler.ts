@@ -1,7 +1,8 @@
 /** Lambda entry: the map and what is known of each cluster. */
 import { createApp } from '../http/app.ts';
 import { lambdaHandler } from '../http/lambda.ts';
-import { tablesFromEnvironment } from '../settings.ts';
+import { MAX_LAMBDA_ANSWER_BYTES } from '../http/limits.ts';
+import { cacheBytesOf, tablesFromEnvironment } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
 import { jsonLinesTelemetry } from '../telemetry.ts';
 import { mapRoutes } from './routes.ts';
@@ -12,6 +13,8 @@ mapRoutes(app, {
   store: storeOn(dynamoClient(process.env.DYNAMODB_ENDPOINT), tablesFromEnvironment(process.env)),
   telemetry,
   now: Date.now,
+  cacheBytes: cacheBytesOf(process.env),
+  maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES,
 });
 
 export const handler = lambdaHandler(app);

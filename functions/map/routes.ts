@@ -2,60 +2,142 @@
 import { create } from '@bufbuild/protobuf';
 import type { Context } from 'hono';
 import { ResourceMapError } from '../errors.ts';
-import { ClusterListSchema, ClusterStatusSchema } from '../gen/resourcemap/v1/service_pb.ts';
+import {
+  ClusterListSchema,
+  ClusterStatusSchema,
+  type SyncRequest,
+  SyncRequestSchema,
+} from '../gen/resourcemap/v1/service_pb.ts';
 import { clockEtag } from '../globalmap/clock.ts';
-import type { MapFilter } from '../globalmap/filter.ts';
-import { gather, type Piece, plain } from '../globalmap/pieces.ts';
-import { gzip } from '../globalmap/splice-gzip.ts';
-import { spliceClockJson, spliceClusterJson, spliceMapJson } from '../globalmap/splice-json.ts';
+import { type MapFilter, matcher, WHOLE_MAP } from '../globalmap/filter.ts';
+import {
+  spliceClockJson,
+  spliceClusterJson,
+  spliceMapJson,
+  spliceSyncJson,
+} from '../globalmap/splice-json.ts';
 import {
   spliceClockProtobuf,
   spliceClusterProtobuf,
   spliceMapProtobuf,
+  spliceSyncProtobuf,
 } from '../globalmap/splice-protobuf.ts';
 import type { App } from '../http/app.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../http/cluster-path.ts';
-import { acceptsGzip, type ResponseFormat, responseFormat } from '../http/media-type.ts';
+import { matchesEtag } from '../http/conditional.ts';
+import { MAX_SYNC_BYTES } from '../http/limits.ts';
+import { acceptsGzip, type ResponseFormat, requestFormat, responseFormat } from '../http/media-type.ts';
+import { preferredWaitSeconds } from '../http/prefer.ts';
 import { refuseUnknownParameters } from '../http/query.ts';
+import { type BodyLimits, readBody } from '../http/read-body.ts';
 import { respond } from '../http/respond.ts';
+import { REVALIDATE, sendPieces } from '../http/send-pieces.ts';
+import { decodeMessage } from '../snapshot/decode.ts';
 import type { Store } from '../store/commit.ts';
 import { ClusterNotFoundError } from '../store/errors.ts';
 import type { Head } from '../store/head.ts';
 import { clusterStatus } from '../store/status.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { MapReader, versionOf } from './read-map.ts';
+import { answerSync, type SyncQuery, tellsNothing } from './answer-sync.ts';
+import { BodyCache } from './body-cache.ts';
+import { type BodyForm, filterFacts, MapReader, versionOf } from './read-map.ts';
+import { ChangeSignal, lookUntil, type Patience } from './wait.ts';
 
 export interface MapDeps {
   readonly store: Store;
   readonly telemetry: Telemetry;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Memory for bodies. */
+  readonly cacheBytes: number;
+  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  readonly maxAnswerBytes?: number;
+  /** Notified where this process makes changes; others' are found by looking. */
+  readonly changes?: ChangeSignal;
 }
 
 const FILTER_PARAMETERS = ['cluster', 'provider', 'region', 'site', 'accelerator_model'] as const;
 
-export function mapRoutes(app: App, { store, telemetry, now }: MapDeps): void {
-  const map = new MapReader(store, telemetry);
+/** What an answer to sync holds unless the caller says otherwise: what a Lambda can carry. */
+const DEFAULT_SYNC_BYTES = 4_000_000;
+
+const SYNC_LIMITS: BodyLimits = { sentBytes: MAX_SYNC_BYTES, inflatedBytes: MAX_SYNC_BYTES };
+
+export function mapRoutes(app: App, deps: MapDeps): void {
+  const { store, telemetry, now, cacheBytes, maxAnswerBytes, changes = new ChangeSignal() } = deps;
+  const map = new MapReader(store, new BodyCache(cacheBytes), telemetry);
 
   app.get('/v1/map', async (c) => {
     const filter = filterOf(c);
-    const wanted = responseFormat(c);
-    const heads = await map.includedHeads(filter);
-    const current = clockEtag(heads.map(versionOf), filter);
-    if (matchesEtag(c, current)) return notModified(c, current);
-    const entries = await map.entries(heads, wanted.format);
+    const wanted = wantedForm(c);
+    const { patience, headers } = patienceOf(c, changes);
+    const matches = matcher(filter);
+    const look = async () => {
+      const heads = (await map.includedHeads()).filter((head) => matches(filterFacts(head)));
+      return { heads, etag: clockEtag(heads.map(versionOf), filter) };
+    };
+    const { heads, etag } = await lookUntil(look, (seen) => !matchesEtag(c, seen.etag), patience);
+    if (matchesEtag(c, etag)) return notModified(c, etag, headers);
+
+    const entries = await map.entries(heads, wanted);
+    // What could not be read is not in the map, and so not in its etag.
+    const sentEtag = clockEtag(entries, filter);
+    if (matchesEtag(c, sentEtag)) return notModified(c, sentEtag, headers);
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
-    return send(c, wanted, splice(entries), clockEtag(entries, filter));
+    return sendPieces(c, splice(entries), {
+      zipped: wanted.zipped,
+      headers: { ...headers, 'content-type': wanted.contentType, etag: sentEtag },
+      maxBytes: maxAnswerBytes,
+      remedy: wanted.zipped
+        ? 'fetch it in parts with POST /v1/map/sync, or narrow it with a filter'
+        : 'send Accept-Encoding: gzip, fetch it in parts with POST /v1/map/sync, or narrow it with a filter',
+    });
+  });
+
+  app.post('/v1/map/sync', async (c) => {
+    refuseUnknownParameters(c, []);
+    const wanted = wantedForm(c);
+    const { patience, headers } = patienceOf(c, changes);
+    const question = await readSyncRequest(c);
+    const query: SyncQuery = {
+      callerClock: new Map(Object.entries(question.vectorClock)),
+      filter: question.filter ?? WHOLE_MAP,
+      maxBytes: Math.min(
+        Number(question.maxBytes) || DEFAULT_SYNC_BYTES,
+        maxAnswerBytes ?? Number.MAX_SAFE_INTEGER,
+      ),
+    };
+    const answer = await lookUntil(
+      () => answerSync(map, query, wanted),
+      (seen) => !tellsNothing(seen),
+      patience,
+    );
+    const splice = wanted.format === 'protobuf' ? spliceSyncProtobuf : spliceSyncJson;
+    return sendPieces(c, splice(answer), {
+      zipped: wanted.zipped,
+      headers: { ...headers, 'content-type': wanted.contentType },
+      maxBytes: maxAnswerBytes,
+      remedy: wanted.zipped
+        ? 'leave its largest cluster out with a filter'
+        : 'send Accept-Encoding: gzip, or leave its largest cluster out with a filter',
+    });
   });
 
   app.get('/v1/map/clock', async (c) => {
     const filter = filterOf(c);
-    const wanted = responseFormat(c);
-    const versions = (await map.includedHeads(filter)).map(versionOf);
+    const wanted = wantedForm(c);
+    const matches = matcher(filter);
+    const heads = (await map.includedHeads()).filter((head) => matches(filterFacts(head)));
+    const versions = heads.map(versionOf);
     const etag = clockEtag(versions, filter);
     if (matchesEtag(c, etag)) return notModified(c, etag);
     const splice = wanted.format === 'protobuf' ? spliceClockProtobuf : spliceClockJson;
-    return send(c, wanted, splice(versions), etag);
+    return sendPieces(c, splice(versions), {
+      zipped: wanted.zipped,
+      headers: { 'content-type': wanted.contentType, etag },
+      maxBytes: maxAnswerBytes,
+      remedy: 'narrow it with a filter',
+    });
   });
 
   app.get('/v1/clusters', async (c) => {
@@ -67,7 +149,7 @@ export function mapRoutes(app: App, { store, telemetry, now }: MapDeps): void {
 
   app.get(SNAPSHOT_ROUTE, async (c) => {
     refuseUnknownParameters(c, []);
-    const wanted = responseFormat(c);
+    const wanted = wantedForm(c);
     const head = await knownHead(store, clusterIdOf(c, '/snapshot'));
     if (head.omission !== undefined) {
       throw new ResourceMapError(
@@ -76,7 +158,7 @@ export function mapRoutes(app: App, { store, telemetry, now }: MapDeps): void {
           `A push above ${head.highWater} brings it back.`,
       );
     }
-    const [entry] = await map.entries([head], wanted.format);
+    const [entry] = await map.entries([head], wanted);
     if (entry === undefined) {
       throw new ResourceMapError(
         'snapshot_unavailable',
@@ -85,7 +167,12 @@ export function mapRoutes(app: App, { store, telemetry, now }: MapDeps): void {
       );
     }
     const splice = wanted.format === 'protobuf' ? spliceClusterProtobuf : spliceClusterJson;
-    return send(c, wanted, splice(entry));
+    return sendPieces(c, splice(entry), {
+      zipped: wanted.zipped,
+      headers: { 'content-type': wanted.contentType },
+      maxBytes: maxAnswerBytes,
+      remedy: 'send Accept-Encoding: gzip',
+    });
   });
 
   app.get(CLUSTER_ROUTE, async (c) => {
@@ -114,34 +201,31 @@ function filterOf(c: Context): MapFilter {
   };
 }
 
-/** A cache may keep the answer, but must ask each time whether it still stands: counters never go back. */
-const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
+function wantedForm(c: Context): BodyForm & ResponseFormat {
+  return { ...responseFormat(c), zipped: acceptsGzip(c) };
+}
 
-function send(
+/** How long the client lets us wait, and the header that says how long we took it to be. */
+function patienceOf(
   c: Context,
-  { contentType }: ResponseFormat,
-  pieces: readonly Piece[],
-  etag?: string,
-): Response {
-  const zipped = acceptsGzip(c);
-  const payload = zipped ? gzip(pieces) : plain(pieces);
-  return c.body(gather(payload), 200, {
-    ...REVALIDATE,
-    'content-type': contentType,
-    'content-length': String(payload.length),
-    ...(zipped ? { 'content-encoding': 'gzip' } : {}),
-    ...(etag === undefined ? {} : { etag }),
-  });
+  changes: ChangeSignal,
+): { readonly patience: Patience; readonly headers: Readonly<Record<string, string>> } {
+  const seconds = preferredWaitSeconds(c);
+  return {
+    patience: { changes, waitMs: seconds * 1_000, signal: c.req.raw.signal },
+    headers: seconds === 0 ? {} : { 'preference-applied': `wait=${seconds}` },
+  };
 }
 
-function notModified(c: Context, etag: string): Response {
-  return c.body(null, 304, { ...REVALIDATE, etag });
+/** A message without fields is no bytes at all in Protobuf: the question of a caller that has nothing yet. */
+async function readSyncRequest(c: Context): Promise<SyncRequest> {
+  const format = requestFormat(c);
+  const bytes = await readBody(c, SYNC_LIMITS);
+  return format === 'protobuf' && bytes.length === 0
+    ? create(SyncRequestSchema)
+    : decodeMessage(SyncRequestSchema, bytes, format);
 }
 
-/** RFC 9110 has If-None-Match compare weakly, so the W/ plays no part. */
-function matchesEtag(c: Context, etag: string): boolean {
-  const header = c.req.header('if-none-match');
-  if (header === undefined) return false;
-  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
-  return header.trim() === '*' || header.split(',').some((tag) => opaque(tag) === opaque(etag));
+function notModified(c: Context, etag: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return c.body(null, 304, { ...REVALIDATE, ...headers, etag });
 }

@@ -24,15 +24,26 @@ export function isValidTimestamp(timestamp: Timestamp): boolean {
 }
 
 /** Nanoseconds since the epoch of a valid Timestamp. */
-export function nanosOf(timestamp: Timestamp): bigint {
+export function nanosOf(timestamp: TimestampFields): bigint {
   return timestamp.seconds * NANOS_PER_SECOND + BigInt(timestamp.nanos);
+}
+
+/** A Timestamp's two fields; `nanos` counts forward, 0 to 999,999,999, before the epoch too. */
+export interface TimestampFields {
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
+
+/** The fields of the Timestamp of nanoseconds since the epoch. */
+export function timestampFields(nanos: bigint): TimestampFields {
+  const remainder = nanos % NANOS_PER_SECOND;
+  const within = remainder < 0n ? remainder + NANOS_PER_SECOND : remainder;
+  return { seconds: (nanos - within) / NANOS_PER_SECOND, nanos: Number(within) };
 }
 
 /** The Timestamp of nanoseconds since the epoch. */
 export function timestampOf(nanos: bigint): Timestamp {
-  const remainder = nanos % NANOS_PER_SECOND;
-  const within = remainder < 0n ? remainder + NANOS_PER_SECOND : remainder;
-  return create(TimestampSchema, { seconds: (nanos - within) / NANOS_PER_SECOND, nanos: Number(within) });
+  return create(TimestampSchema, timestampFields(nanos));
 }
 
 /** Nanoseconds since the epoch of milliseconds since the epoch. */

@@ -133,7 +133,12 @@ function nextHead(
     receivedAtMs: nowMs,
     contentSince:
       decision === 'refresh' && standing !== undefined
-        ? standing.contentSince
+        ? {
+            counter: standing.contentSince.counter,
+            // Back in the map: it shows the content only from now on. Sync sends what has stood
+            // longest first, so clusters that come and go would otherwise be ahead of all others.
+            atMs: standing.omission === undefined ? standing.contentSince.atMs : nowMs,
+          }
         : { counter: push.counter, atMs: nowMs },
     body,
     identity: push.identity,

@@ -49,7 +49,7 @@ export interface Head {
   readonly collectedAtNanos: bigint;
   /** Milliseconds since the epoch by our clock. */
   readonly receivedAtMs: number;
-  /** The counter at which the present content first appeared, and when we received it. */
+  /** The counter at which the present content first appeared, and since when the map has shown it. */
   readonly contentSince: { readonly counter: bigint; readonly atMs: number };
   readonly body: BodyRef;
   readonly identity: Identity;

@@ -13,8 +13,8 @@ import {
 import { type SyncResponse, SyncResponseSchema } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { clockEtag } from '../../functions/globalmap/clock.ts';
 import { matcher, WHOLE_MAP } from '../../functions/globalmap/filter.ts';
-import { timestampFields } from '../../functions/globalmap/instant.ts';
 import { planSync, type SyncHead } from '../../functions/globalmap/sync.ts';
+import { timestampFields } from '../../functions/snapshot/timestamp.ts';
 
 interface ModelHead extends SyncHead {
   readonly included: boolean;

@@ -8,8 +8,8 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import type { MapEntry } from '../../functions/globalmap/entry.ts';
 import { Fragment } from '../../functions/globalmap/fragment.ts';
-import { nanosSinceEpoch, timestampFields } from '../../functions/globalmap/instant.ts';
 import { jsonMembers } from '../../functions/globalmap/json-members.ts';
+import { nanosOf, timestampFields } from '../../functions/snapshot/timestamp.ts';
 import { arbitraryMessage, timestampNanos, timestampSeconds } from '../builders/arbitrary-message.ts';
 
 /** One cluster's snapshot, taken apart as the service keeps it. */
@@ -42,7 +42,7 @@ const body = arbitraryMessage(ClusterResourceMapSchema).map((snapshot) => {
 
 const kept: fc.Arbitrary<Kept> = fc
   .record({ clusterId, counter, seconds: timestampSeconds, nanos: timestampNanos, body })
-  .map(({ seconds, nanos, ...rest }) => ({ ...rest, collectedAtNanos: nanosSinceEpoch({ seconds, nanos }) }));
+  .map(({ seconds, nanos, ...rest }) => ({ ...rest, collectedAtNanos: nanosOf({ seconds, nanos }) }));
 
 /** Clusters with distinct ids. */
 export const clusters: fc.Arbitrary<Kept[]> = fc.uniqueArray(kept, {

@@ -1,0 +1,63 @@
+/** Sends a spliced answer, with its length told before its first byte. */
+import type { Context } from 'hono';
+import { ResourceMapError } from '../errors.ts';
+import { gather, type Payload, type Piece, plain } from '../globalmap/pieces.ts';
+import { gzip } from '../globalmap/splice-gzip.ts';
+
+/** Above this an answer is sent as it is made, so that it is not held twice. */
+const GATHER_BYTES = 8 * 1024 * 1024;
+
+/** Chunks of a streamed answer: so large that what a chunk costs is lost in it. */
+const CHUNK_BYTES = 256 * 1024;
+
+/** A cache may keep the answer, but must ask each time whether it still stands: counters never go back. */
+export const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
+
+export interface SendOptions {
+  readonly zipped: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The largest body that the front in front of us carries; absent where there is no bound. */
+  readonly maxBytes: number | undefined;
+  /** What to do about an answer that is too large, as the end of a sentence. */
+  readonly remedy: string;
+}
+
+/** @throws ResourceMapError `map_too_large` */
+export function sendPieces(c: Context, pieces: readonly Piece[], options: SendOptions): Response {
+  const { zipped, headers, maxBytes, remedy } = options;
+  const payload = zipped ? gzip(pieces) : plain(pieces);
+  if (maxBytes !== undefined && payload.length > maxBytes) {
+    throw new ResourceMapError(
+      'map_too_large',
+      `The answer has ${payload.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
+    );
+  }
+  return c.body(payload.length <= GATHER_BYTES ? gather(payload) : stream(payload), 200, {
+    ...REVALIDATE,
+    ...headers,
+    'content-length': String(payload.length),
+    ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+  });
+}
+
+/** Makes a chunk only once the last one is taken, so that a slow reader holds up nothing but itself. */
+function stream({ chunks }: Payload): ReadableStream<Uint8Array> {
+  const pieces = chunks[Symbol.iterator]();
+  return new ReadableStream(
+    {
+      pull(controller) {
+        const parts: Uint8Array[] = [];
+        let bytes = 0;
+        while (bytes < CHUNK_BYTES) {
+          const { done, value } = pieces.next();
+          if (done === true) break;
+          parts.push(value);
+          bytes += value.length;
+        }
+        if (bytes > 0) controller.enqueue(Buffer.concat(parts, bytes));
+        else controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
