@@ -162,7 +162,7 @@ export function mapRoutes(app: App, deps: MapDeps): void {
     if (entry === undefined) {
       throw new ResourceMapError(
         'snapshot_unavailable',
-        `The snapshot of cluster ${JSON.stringify(head.clusterId)} cannot be read at the moment; its next push mends that.`,
+        `The snapshot of cluster ${JSON.stringify(head.clusterId)} cannot be read at the moment. A push of other content mends that, and so does DELETE of the cluster before its next push.`,
         { retryAfterSeconds: 10 },
       );
     }

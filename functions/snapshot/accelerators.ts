@@ -14,7 +14,14 @@ export interface AcceleratorTotals {
   readonly unavailable: bigint;
 }
 
-/** One entry a model, the largest total first, then by name. Node types without accelerators count nothing. */
+/** What the status message can say, and more than there will ever be. */
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+/**
+ * One entry a model, the largest total first, then by name. Node types without accelerators
+ * count nothing. A sum beyond 2^64 − 1, which takes two node types of four billion nodes
+ * with four billion accelerators each, stays there.
+ */
 export function acceleratorTotals(snapshot: ClusterResourceMap): readonly AcceleratorTotals[] {
   const byModel = new Map<string, { model: string; total: bigint; free: bigint; unavailable: bigint }>();
   for (const pool of snapshot.capacityPools) {
@@ -33,9 +40,18 @@ export function acceleratorTotals(snapshot: ClusterResourceMap): readonly Accele
       sums.unavailable += unavailable;
     }
   }
-  return [...byModel.values()].sort((a, b) =>
-    a.total !== b.total ? (a.total > b.total ? -1 : 1) : a.model < b.model ? -1 : 1,
-  );
+  return [...byModel.values()]
+    .map(({ model, total, free, unavailable }) => ({
+      model,
+      total: atMostUint64(total),
+      free: atMostUint64(free),
+      unavailable: atMostUint64(unavailable),
+    }))
+    .sort((a, b) => (a.total !== b.total ? (a.total > b.total ? -1 : 1) : a.model < b.model ? -1 : 1));
+}
+
+function atMostUint64(sum: bigint): bigint {
+  return sum > MAX_UINT64 ? MAX_UINT64 : sum;
 }
 
 function occupancy(type: NodeTypeCapacity): { used: bigint; unavailable: bigint } {

@@ -110,10 +110,12 @@ function checkEnum(desc: DescEnum, value: JsonValue, path: string, problems: Fin
   if (typeof value === 'string') {
     const names = desc.values.map((v) => v.name);
     if (names.includes(value)) return;
-    invalid(problems, path, value, `a ${desc.name}; the nearest is "${closest(value.slice(0, 64), names)}"`);
+    const nearest = closest(value.slice(0, 64), names);
+    invalid(problems, path, value, `a ${desc.name}`, `; the nearest is "${nearest}"`);
     return;
   }
-  invalid(problems, path, value, `the name of a ${desc.name}, such as "${desc.values.at(-1)?.name ?? ''}"`);
+  const example = desc.values.at(-1)?.name ?? '';
+  invalid(problems, path, value, `the name of a ${desc.name}`, `, such as "${example}"`);
 }
 
 const MAX_UINT32 = 2n ** 32n - 1n;
@@ -147,23 +149,14 @@ function checkUnsigned(
   path: string,
   problems: FindingCollector,
 ): void {
-  if (typeof value === 'number') {
-    if (Number.isInteger(value) && value >= 0) {
-      if (!Number.isSafeInteger(value)) {
-        invalid(
-          problems,
-          path,
-          value,
-          'a string of digits: a JSON number beyond 2^53 may have lost its last digits',
-        );
-        return;
-      }
-      if (BigInt(value) <= max) return;
-    }
-  } else if (typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= max) {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && BigInt(value) <= max) {
+    if (Number.isSafeInteger(value)) return;
+    const why = ': a JSON number beyond 2^53 may have lost its last digits';
+    invalid(problems, path, value, 'a string of digits', why);
     return;
   }
-  invalid(problems, path, value, `a ${name}, an integer from 0 to ${max}`);
+  if (typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= max) return;
+  invalid(problems, path, value, `a ${name}`, `, an integer from 0 to ${max}`);
 }
 
 function checkWellKnown(
@@ -172,26 +165,42 @@ function checkWellKnown(
   path: string,
   problems: FindingCollector,
 ): void {
-  const example =
-    schema.typeName === TimestampSchema.typeName
-      ? 'an RFC 3339 timestamp of the years 1 to 9999, such as "2026-01-31T12:00:00Z"'
-      : 'a duration in seconds, such as "3600s"';
+  const isTimestamp = schema.typeName === TimestampSchema.typeName;
   try {
-    if (typeof json === 'string') {
+    if (typeof json === 'string' && (!isTimestamp || isOnCalendar(json))) {
       fromJson(schema, json);
       return;
     }
   } catch {
     // The library's text names neither the value nor the form; ours does.
   }
-  invalid(problems, path, json, example);
+  if (isTimestamp) {
+    const example = ', such as "2026-01-31T12:00:00Z"';
+    invalid(problems, path, json, 'an RFC 3339 timestamp of the years 1 to 9999', example);
+  } else {
+    invalid(problems, path, json, 'a duration in seconds', ', such as "3600s"');
+  }
 }
 
-function invalid(problems: FindingCollector, path: string, value: JsonValue, expected: string): void {
+/** The library reads 30 February as 2 March, and 24:00 as the next day. */
+function isOnCalendar(timestamp: string): boolean {
+  const [, year, month, day, hour] = /^(\d{4})-(\d\d)-(\d\d)T(\d\d)/.exec(timestamp) ?? [];
+  const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  return date.getUTCDate() === Number(day) && Number(hour) < 24;
+}
+
+/** @param more what follows the sentence, from its punctuation on */
+function invalid(
+  problems: FindingCollector,
+  path: string,
+  value: JsonValue,
+  expected: string,
+  more = '',
+): void {
   problems.report(
     INVALID_VALUE,
     () => path,
-    () => `${describe(value)} stands where ${expected} belongs.`,
+    () => `${describe(value)} stands where ${expected} belongs${more}.`,
   );
 }
 

@@ -1,7 +1,12 @@
 /**
  * Bodies in DynamoDB: immutable parts under the name of their content. Whoever holds a
  * head finds exactly its body or nothing.
+ *
+ * The name is the body id and the CRC-32 of the deflated bytes. One content deflates to
+ * other bytes with another version of zlib, and instances of two versions run side by
+ * side whenever the runtime is updated: neither may write over parts that a head names.
  */
+import { crc32 } from 'node:zlib';
 import {
   type AttributeValue,
   BatchGetItemCommand,
@@ -27,7 +32,7 @@ export const BODY_TTL_S = 24 * 3_600;
 /** A push whose body has less than this left writes it again: twice a day where nothing else changes. */
 export const BODY_RENEW_S = BODY_TTL_S / 2;
 
-/** DynamoDB takes 100 keys and gives 16 MB in one batch; 40 full parts stay below that. */
+/** DynamoDB takes 100 keys and gives 16 MB in one batch; 42 full parts stay below that. */
 const KEYS_PER_BATCH = 100;
 const BYTES_PER_BATCH = 15_000_000;
 
@@ -50,7 +55,8 @@ export class BodyStore {
   async write(body: EncodedBody, nowMs: number): Promise<BodyRef> {
     const expiresAtS = Math.floor(nowMs / 1_000) + BODY_TTL_S;
     const parts = Math.ceil(body.deflated.length / PART_BYTES);
-    const key = Buffer.from(body.bodyId, 'hex');
+    const storedCrc32 = crc32(body.deflated);
+    const key = bodyKey({ bodyId: body.bodyId, storedCrc32 });
     await forEachConcurrently(
       Array.from({ length: parts }, (_, part) => part),
       CONCURRENCY,
@@ -74,6 +80,7 @@ export class BodyStore {
       rawBytes: body.rawBytes,
       storedBytes: body.deflated.length,
       crc32: body.crc32,
+      storedCrc32,
       expiresAtS,
     };
   }
@@ -98,15 +105,15 @@ export class BodyStore {
         const data = item.data?.B;
         const part = Number(item.part?.N);
         if (bodyId === undefined || data === undefined) continue;
-        const id = Buffer.from(bodyId).toString('hex');
-        const parts = found.get(id) ?? [];
+        const key = Buffer.from(bodyId).toString('hex');
+        const parts = found.get(key) ?? [];
         parts[part] = data;
-        found.set(id, parts);
+        found.set(key, parts);
       }
     });
     const whole = new Map<string, Uint8Array>();
     for (const ref of refs) {
-      const parts = Object.values(found.get(ref.bodyId) ?? []);
+      const parts = Object.values(found.get(bodyKey(ref).toString('hex')) ?? []);
       const bytes = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
       if (parts.length === ref.parts && bytes.length === ref.storedBytes) whole.set(ref.bodyId, bytes);
     }
@@ -118,8 +125,8 @@ export class BodyStore {
     consistent: boolean,
   ): Promise<readonly Record<string, AttributeValue>[]> {
     const items: Record<string, AttributeValue>[] = [];
-    let pending: Record<string, AttributeValue>[] = keys.map(({ bodyId, part }) => ({
-      bodyId: { B: Buffer.from(bodyId, 'hex') },
+    let pending: Record<string, AttributeValue>[] = keys.map(({ key, part }) => ({
+      bodyId: { B: key },
       part: { N: String(part) },
     }));
     for (let attempt = 0; pending.length > 0; attempt++) {
@@ -135,16 +142,24 @@ export class BodyStore {
       const got = answer.Responses?.[this.tables.bodies] ?? [];
       items.push(...got);
       pending = answer.UnprocessedKeys?.[this.tables.bodies]?.Keys ?? [];
-      // A large answer is cut at 16 MB and goes on at once; only an empty one means throttling.
-      if (got.length > 0) attempt = -1;
+      // Batches stay below what one answer can hold, so leftovers mean throttling: wait, but do
+      // not count a try that brought something.
+      if (got.length > 0) attempt = 0;
     }
     return items;
   }
 }
 
 interface PartKey {
-  readonly bodyId: string;
+  readonly key: Uint8Array;
   readonly part: number;
+}
+
+function bodyKey({ bodyId, storedCrc32 }: Pick<BodyRef, 'bodyId' | 'storedCrc32'>): Buffer {
+  const key = Buffer.alloc(36);
+  key.write(bodyId, 'hex');
+  key.writeUInt32BE(storedCrc32, 32);
+  return key;
 }
 
 /** Keys of all parts, in batches that DynamoDB answers in one go. Equal bodies are asked for once. */
@@ -153,6 +168,7 @@ function batches(refs: readonly BodyRef[]): PartKey[][] {
   let batch: PartKey[] = [];
   let bytes = 0;
   for (const ref of new Map(refs.map((r) => [r.bodyId, r])).values()) {
+    const key = bodyKey(ref);
     for (let part = 0; part < ref.parts; part++) {
       const size = Math.min(PART_BYTES, ref.storedBytes - part * PART_BYTES);
       if (batch.length === KEYS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
@@ -160,7 +176,7 @@ function batches(refs: readonly BodyRef[]): PartKey[][] {
         batch = [];
         bytes = 0;
       }
-      batch.push({ bodyId: ref.bodyId, part });
+      batch.push({ key, part });
       bytes += size;
     }
   }

@@ -66,7 +66,7 @@ export async function commitSnapshot(store: Store, push: Push, prior: Prior, now
     const standing = seen.kind === 'head' ? seen.head : undefined;
     const body =
       written ??
-      (decision === 'refresh' && standing !== undefined && livesLongEnough(standing.body, nowMs)
+      (decision === 'refresh' && standing !== undefined && canStay(standing, nowMs)
         ? standing.body
         : undefined);
     if (body === undefined) written = await store.bodies.write(await push.encode(), nowMs);
@@ -113,8 +113,12 @@ export async function omitCluster(
   throw new ContentionError(clusterId, MAX_ATTEMPTS);
 }
 
-function livesLongEnough(body: BodyRef, nowMs: number): boolean {
-  return body.expiresAtS - nowMs / 1_000 >= BODY_RENEW_S;
+/**
+ * Whether a refresh can leave the body as it is. A cluster that comes back gets its body
+ * written anew, so that taking one out and pushing it again mends a body that was lost.
+ */
+function canStay({ omission, body }: Head, nowMs: number): boolean {
+  return omission === undefined && body.expiresAtS - nowMs / 1_000 >= BODY_RENEW_S;
 }
 
 function nextHead(

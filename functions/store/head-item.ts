@@ -29,6 +29,7 @@ export const HEAD_ATTRIBUTES = {
   rawBytes: 'raw',
   storedBytes: 'stored',
   crc32: 'crc32',
+  storedCrc32: 'storedCrc',
   expiresAt: 'bodyUntil',
   displayName: 'name',
   provider: 'provider',
@@ -69,6 +70,7 @@ export function headToItem(head: Head, partition: string): Item {
     [a.rawBytes]: { N: String(head.body.rawBytes) },
     [a.storedBytes]: { N: String(head.body.storedBytes) },
     [a.crc32]: { N: String(head.body.crc32) },
+    [a.storedCrc32]: { N: String(head.body.storedCrc32) },
     [a.expiresAt]: { N: String(head.body.expiresAtS) },
   };
   if (head.warnings > 0) item[a.warnings] = { N: String(head.warnings) };
@@ -118,6 +120,7 @@ export function headFromItem(item: Item): Head {
       rawBytes: count(a.rawBytes),
       storedBytes: count(a.storedBytes),
       crc32: count(a.crc32),
+      storedCrc32: count(a.storedCrc32),
       expiresAtS: count(a.expiresAt),
     },
     identity: {

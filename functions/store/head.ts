@@ -19,8 +19,9 @@ export interface BodyRef {
   /** Bytes before and after deflating. */
   readonly rawBytes: number;
   readonly storedBytes: number;
-  /** CRC-32 of the bytes before deflating. */
+  /** CRC-32 of the bytes before and after deflating. */
   readonly crc32: number;
+  readonly storedCrc32: number;
   /** Seconds since the epoch, after which DynamoDB may delete the parts. */
   readonly expiresAtS: number;
 }

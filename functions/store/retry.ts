@@ -21,9 +21,14 @@ export async function forEachConcurrently<T>(
   width: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const queue = items.values();
+  // A generator, since that is over for every lane as soon as one of them leaves its loop.
+  const queue = each(items);
   const lanes = Array.from({ length: Math.min(width, items.length) }, async () => {
     for (const item of queue) await work(item);
   });
   await Promise.all(lanes);
+}
+
+function* each<T>(items: readonly T[]): Generator<T> {
+  yield* items;
 }
