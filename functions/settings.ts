@@ -1,4 +1,5 @@
 /** What a deployment tells its functions, through the environment. */
+import { checkMembership, type Membership } from './expire/membership.ts';
 import type { Tables } from './store/tables.ts';
 
 /** @throws Error that names the variable which is missing or wrong */
@@ -10,10 +11,26 @@ export function tablesFromEnvironment(environment: NodeJS.ProcessEnv): Tables {
   };
 }
 
+/** @throws Error that names the variable which is missing or wrong; MembershipError */
+export function membershipFromEnvironment(environment: NodeJS.ProcessEnv): Membership {
+  return checkMembership({
+    omitAfterMs: seconds(environment, 'OMIT_AFTER_SECONDS') * 1_000,
+    retireAfterMs: seconds(environment, 'RETIRE_AFTER_SECONDS') * 1_000,
+  });
+}
+
 function required(environment: NodeJS.ProcessEnv, name: string): string {
   const value = environment[name];
   if (value !== undefined && value !== '') return value;
   throw new Error(`The environment variable ${name} is not set; the deployed stack sets it.`);
+}
+
+function seconds(environment: NodeJS.ProcessEnv, name: string): number {
+  const value = required(environment, name);
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw new Error(
+    `The environment variable ${name} is ${JSON.stringify(value)}; it must be a number of seconds without a fraction.`,
+  );
 }
 
 function positiveInteger(environment: NodeJS.ProcessEnv, name: string): number {
