@@ -19,10 +19,30 @@ export function membershipFromEnvironment(environment: NodeJS.ProcessEnv): Membe
   });
 }
 
+/** What the consumer of the heads' stream is told. */
+export interface NotifySettings {
+  readonly busName: string;
+  readonly announceRefreshes: boolean;
+}
+
+/** @throws Error that names the variable which is missing or wrong */
+export function notifyFromEnvironment(environment: NodeJS.ProcessEnv): NotifySettings {
+  return {
+    busName: required(environment, 'EVENT_BUS_NAME'),
+    announceRefreshes: onOrOff(environment, 'ANNOUNCE_REFRESHES'),
+  };
+}
+
 function required(environment: NodeJS.ProcessEnv, name: string): string {
   const value = environment[name];
   if (value !== undefined && value !== '') return value;
   throw new Error(`The environment variable ${name} is not set; the deployed stack sets it.`);
+}
+
+function onOrOff(environment: NodeJS.ProcessEnv, name: string): boolean {
+  const value = required(environment, name);
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new Error(`The environment variable ${name} is ${JSON.stringify(value)}; it must be true or false.`);
 }
 
 function seconds(environment: NodeJS.ProcessEnv, name: string): number {
