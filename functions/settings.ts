@@ -1,4 +1,5 @@
 /** What a deployment tells its functions, through the environment. */
+import { checkMembership, type Membership } from './expire/membership.ts';
 import type { Tables } from './store/tables.ts';
 
 /** @throws Error that names the variable which is missing or wrong */
@@ -22,10 +23,46 @@ export function cacheBytesOf(environment: NodeJS.ProcessEnv): number {
   return memoryMb > 0 ? Math.floor(memoryMb * 1024 * 1024 * CACHE_SHARE) : DEFAULT_CACHE_BYTES;
 }
 
+/** @throws Error that names the variable which is missing or wrong; MembershipError */
+export function membershipFromEnvironment(environment: NodeJS.ProcessEnv): Membership {
+  return checkMembership({
+    omitAfterMs: seconds(environment, 'OMIT_AFTER_SECONDS') * 1_000,
+    retireAfterMs: seconds(environment, 'RETIRE_AFTER_SECONDS') * 1_000,
+  });
+}
+
+/** What the consumer of the heads' stream is told. */
+export interface NotifySettings {
+  readonly busName: string;
+  readonly announceRefreshes: boolean;
+}
+
+/** @throws Error that names the variable which is missing or wrong */
+export function notifyFromEnvironment(environment: NodeJS.ProcessEnv): NotifySettings {
+  return {
+    busName: required(environment, 'EVENT_BUS_NAME'),
+    announceRefreshes: onOrOff(environment, 'ANNOUNCE_REFRESHES'),
+  };
+}
+
 function required(environment: NodeJS.ProcessEnv, name: string): string {
   const value = environment[name];
   if (value !== undefined && value !== '') return value;
   throw new Error(`The environment variable ${name} is not set; the deployed stack sets it.`);
+}
+
+function onOrOff(environment: NodeJS.ProcessEnv, name: string): boolean {
+  const value = required(environment, name);
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new Error(`The environment variable ${name} is ${JSON.stringify(value)}; it must be true or false.`);
+}
+
+function seconds(environment: NodeJS.ProcessEnv, name: string): number {
+  const value = required(environment, name);
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw new Error(
+    `The environment variable ${name} is ${JSON.stringify(value)}; it must be a number of seconds without a fraction.`,
+  );
 }
 
 function positiveInteger(environment: NodeJS.ProcessEnv, name: string): number {

@@ -8,7 +8,11 @@ export interface Telemetry {
   error(message: string, fields: LogFields): void;
   /** Adds to a counter; dimensions have few values each. */
   count(metric: string, value: number, dimensions?: Readonly<Record<string, string>>): void;
+  /** How large something is at the moment. */
+  gauge(metric: string, value: number, unit: GaugeUnit): void;
 }
+
+export type GaugeUnit = 'Count' | 'Seconds' | 'Milliseconds';
 
 /** One JSON line for every log entry, on standard error; metrics are dropped. For the local service and the tests. */
 export function jsonLinesTelemetry(
@@ -30,5 +34,6 @@ export function jsonLinesTelemetry(
     warn: (message, fields) => log('warn', message, fields),
     error: (message, fields) => log('error', message, fields),
     count: () => undefined,
+    gauge: () => undefined,
   };
 }

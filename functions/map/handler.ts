@@ -4,10 +4,10 @@ import { lambdaHandler } from '../http/lambda.ts';
 import { MAX_LAMBDA_ANSWER_BYTES } from '../http/limits.ts';
 import { cacheBytesOf, tablesFromEnvironment } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
-import { jsonLinesTelemetry } from '../telemetry.ts';
+import { emfTelemetry } from '../telemetry-emf.ts';
 import { mapRoutes } from './routes.ts';
 
-const telemetry = jsonLinesTelemetry();
+const telemetry = emfTelemetry('map');
 const app = createApp(telemetry);
 mapRoutes(app, {
   store: storeOn(dynamoClient(process.env.DYNAMODB_ENDPOINT), tablesFromEnvironment(process.env)),

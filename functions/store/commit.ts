@@ -42,6 +42,14 @@ export interface Commit {
 const MAX_ATTEMPTS = 16;
 const CONFLICT_BACKOFF = { baseMs: 5, capMs: 200 } as const;
 
+/**
+ * A push that stands there already and comes again within this time is the retry of one whose
+ * answer got lost, and costs nothing. Later it is an agent that is alive and has nothing new
+ * to say: its head's received time moves, or the sweeper would take an agent for silent that
+ * was answered a moment ago.
+ */
+const RETRY_WINDOW_MS = 5_000;
+
 /** What was accepted last: head first, then the retired mark, in this order (see {@link HeadStore.readRetired}). */
 export async function readPrior(heads: HeadStore, clusterId: string): Promise<Prior> {
   const head = await heads.read(clusterId);
@@ -61,12 +69,13 @@ export async function commitSnapshot(store: Store, push: Push, prior: Prior, now
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const decision = decidePush(seen, push);
     const warnings = push.succeed(seen);
-    if (decision === 'repeat' && seen.kind === 'head') return { decision, head: seen.head };
-
     const standing = seen.kind === 'head' ? seen.head : undefined;
+    if (decision === 'repeat' && standing !== undefined && nowMs - standing.receivedAtMs < RETRY_WINDOW_MS)
+      return { decision, head: standing };
+
     const body =
       written ??
-      (decision === 'refresh' && standing !== undefined && canStay(standing, nowMs)
+      (decision !== 'publish' && standing !== undefined && canStay(standing, nowMs)
         ? standing.body
         : undefined);
     if (body === undefined) written = await store.bodies.write(await push.encode(), nowMs);
@@ -136,7 +145,7 @@ function nextHead(
     collectedAtNanos: push.collectedAtNanos,
     receivedAtMs: nowMs,
     contentSince:
-      decision === 'refresh' && standing !== undefined
+      decision !== 'publish' && standing !== undefined
         ? {
             counter: standing.contentSince.counter,
             // Back in the map: it shows the content only from now on. Sync sends what has stood

@@ -16,7 +16,7 @@ export interface PushFacts {
 /**
  * - `publish`: new content, or a cluster that is new or was retired.
  * - `refresh`: the content that is there, at a new counter and time, or back in the map.
- * - `repeat`: this very push stands there already; nothing is written.
+ * - `repeat`: this very push stands there already; at most the received time moves.
  */
 export type Decision = 'publish' | 'refresh' | 'repeat';
 

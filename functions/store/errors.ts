@@ -15,6 +15,26 @@ export class HeadConflictError extends Error {
   }
 }
 
+/**
+ * A retired mark stands above the head that was to be retired, which our own writes cannot
+ * bring about: the table was edited, or restored in part.
+ */
+export class RetiredMarkError extends Error {
+  override readonly name = 'RetiredMarkError';
+
+  constructor(
+    readonly clusterId: string,
+    highWater: bigint,
+    options?: ErrorOptions,
+  ) {
+    super(
+      `A retired mark of cluster ${JSON.stringify(clusterId)} is above ${highWater}, the mark of its head; ` +
+        'the head stays. Raise its mark to the retired one.',
+      options,
+    );
+  }
+}
+
 /** Others kept writing the same cluster for as long as we tried. */
 export class ContentionError extends ResourceMapError {
   override readonly name = 'ContentionError';

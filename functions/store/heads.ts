@@ -4,19 +4,21 @@
  */
 import {
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
-import { HeadConflictError } from './errors.ts';
-import type { Head, RetiredMark } from './head.ts';
+import { HeadConflictError, RetiredMarkError } from './errors.ts';
+import type { Head, Omission, RetiredMark } from './head.ts';
 import {
   HEAD_ATTRIBUTES,
   headFromItem,
   headToItem,
   type Item,
   retiredFromItem,
+  retiredToItem,
   UnreadableHeadError,
 } from './head-item.ts';
 import { HEADS_KEY, headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
@@ -156,6 +158,63 @@ export class HeadStore {
       seen.clusterId,
     );
     return next;
+  }
+
+  /**
+   * Keeps the mark of a head in its own partition, where it never expires. Writing it again
+   * changes nothing, and it never lowers a mark that stands there.
+   *
+   * @throws RetiredMarkError where a higher mark stands
+   */
+  async keepMark(mark: RetiredMark): Promise<void> {
+    const noMarkYet = 'attribute_not_exists(clusterId)';
+    const markIsNotHigher = `${HEAD_ATTRIBUTES.highWater} <= :highWater`;
+    try {
+      await this.client.send(
+        new PutItemCommand({
+          TableName: this.tables.heads,
+          Item: retiredToItem(mark, retiredPartition(this.#shard(mark.clusterId))),
+          ConditionExpression: `${noMarkYet} OR ${markIsNotHigher}`,
+          ExpressionAttributeValues: { ':highWater': { N: String(mark.highWater) } },
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      throw new RetiredMarkError(mark.clusterId, mark.highWater, { cause: error });
+    }
+  }
+
+  /**
+   * Deletes a head that is out of the map and is still `seen`, the one whose mark was kept.
+   * Only {@link retireHead} may call it, in the order that it explains.
+   *
+   * @throws HeadConflictError
+   */
+  async remove(seen: Head & { readonly omission: Omission }): Promise<void> {
+    const a = HEAD_ATTRIBUTES;
+    const noPushSince = `${a.highWater} = :seenHighWater AND ${a.receivedAt} = :seenReceivedAt`;
+    // A head that came back and was omitted anew is another one, though its push may be the same.
+    const sameOmission = `${a.omittedAt} = :seenOmittedAt`;
+    try {
+      await this.client.send(
+        new DeleteItemCommand({
+          TableName: this.tables.heads,
+          Key: {
+            shard: { S: headPartition(this.#shard(seen.clusterId)) },
+            clusterId: { S: seen.clusterId },
+          },
+          ConditionExpression: `${noPushSince} AND ${sameOmission}`,
+          ExpressionAttributeValues: {
+            ':seenHighWater': { N: String(seen.highWater) },
+            ':seenReceivedAt': { N: String(seen.receivedAtMs) },
+            ':seenOmittedAt': { N: String(seen.omission.atMs) },
+          },
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      throw new HeadConflictError(seen.clusterId, undefined, { cause: error });
+    }
   }
 
   async #putIf(item: Item, condition: string, values: Item | undefined, clusterId: string): Promise<void> {

@@ -38,6 +38,11 @@ export function retiredPartition(shard: number): string {
   return `retired#${shard}`;
 }
 
+/** Whether a partition holds live heads, for a reader of the table's stream, which sees every item. */
+export function isHeadPartition(partition: string): boolean {
+  return /^\d+$/.test(partition);
+}
+
 /** For engines without infrastructure code of their own: the local service and the tests. */
 export function tableDefinitions(tables: Tables): readonly CreateTableCommandInput[] {
   return [
