@@ -26,6 +26,7 @@ export async function serveStore(store: Store, options: Partial<MapDeps> = {}): 
     warn: () => undefined,
     error: (message: string, fields: LogFields) => void errors.push(`${message}: ${fields.clusterId}`),
     count: () => undefined,
+    gauge: () => undefined,
   };
   const changes = new ChangeSignal();
   const app = createApp(telemetry);

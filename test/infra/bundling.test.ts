@@ -1,0 +1,226 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createRequire, SourceMap } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { fromBinary } from '@bufbuild/protobuf';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GlobalResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { type EmbeddedDynamo, startDynalite } from '../../functions/local/dynalite.ts';
+import { encodeBody } from '../../functions/snapshot/canonical.ts';
+import { dynamoClient } from '../../functions/store/client.ts';
+import { createTables } from '../../functions/store/create-tables.ts';
+import { type Bundle, bundleFunction, bundleFunctions, ROOT } from '../../infra/bundling.ts';
+import { FUNCTION_ENTRIES, FUNCTION_NAMES, type FunctionName } from '../../infra/functions.ts';
+import {
+  type ClientRequest,
+  type ClientResponse,
+  clientResponse,
+  httpEvent,
+  lambdaContext,
+} from './http-event.ts';
+import { encode, snapshotOf } from './snapshots.ts';
+
+/** No bundle may pass it: a cold start loads every byte. */
+const MAX_BYTES = 800_000;
+
+/**
+ * What each has now, rounded up. A bundle that outgrows its number is to be looked into
+ * (esbuild's metafile says what came in) before the number is raised.
+ */
+const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
+  push: 390_000,
+  map: 370_000,
+};
+/** A number this far above the truth no longer guards anything. */
+const SLACK_BYTES = 30_000;
+
+let folder: string;
+let bundles: ReadonlyMap<FunctionName, Bundle>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bundles-'));
+  bundles = await bundleFunctions(FUNCTION_NAMES, folder);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function bundleOf(name: FunctionName): Bundle {
+  const bundle = bundles.get(name);
+  if (bundle === undefined) throw new Error(`${name} was not built`);
+  return bundle;
+}
+
+describe('the table of functions', () => {
+  test('names every folder that has a handler', async () => {
+    const folders = (await readdir(join(ROOT, 'functions'))).filter((name) =>
+      existsSync(join(ROOT, 'functions', name, 'handler.ts')),
+    );
+    expect(folders.map((name) => `functions/${name}/handler.ts`).sort()).toEqual(
+      Object.values(FUNCTION_ENTRIES).sort(),
+    );
+  });
+});
+
+describe.each(FUNCTION_NAMES)('the bundle of %s', (name) => {
+  test('has the size that is known, and less than 800 KB', () => {
+    const { bytes } = bundleOf(name);
+    expect(bytes).toBeLessThan(MAX_BYTES);
+    expect(bytes).toBeLessThanOrEqual(EXPECTED_BYTES[name]);
+    expect(bytes).toBeGreaterThan(EXPECTED_BYTES[name] - SLACK_BYTES);
+  });
+
+  test('is the same, byte for byte, wherever it is built', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'bundles-elsewhere-'));
+    try {
+      const again = await bundleFunction(name, join(elsewhere, 'deeper'));
+      for (const file of ['index.js', 'index.js.map']) {
+        const first = await readFile(join(bundleOf(name).folder, file), 'utf8');
+        expect(await readFile(join(again.folder, file), 'utf8')).toBe(first);
+        expect(first).not.toContain(ROOT);
+      }
+      expect((await readdir(again.folder)).sort()).toEqual(['index.js', 'index.js.map']);
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+
+  test('needs nothing but what Node brings', async () => {
+    const code = await readFile(bundleOf(name).file, 'utf8');
+    const builtin = createRequire(import.meta.url)('node:module').builtinModules as readonly string[];
+    const required = [...code.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, id]) =>
+      (id ?? '').replace(/^node:/, ''),
+    );
+    expect(required.length).toBeGreaterThan(0);
+    expect(required.filter((id) => !builtin.includes(id))).toEqual([]);
+  });
+
+  test('maps its code to our sources, and to no library', async () => {
+    const json = JSON.parse(await readFile(`${bundleOf(name).file}.map`, 'utf8'));
+    const sources = json.sources as readonly string[];
+    expect(sources).toContain(FUNCTION_ENTRIES[name]);
+    expect(sources.filter((source) => !/^(functions|infra)\/.*\.ts$/.test(source))).toEqual([]);
+    const code = (await readFile(bundleOf(name).file, 'utf8')).split('\n');
+    const line = code.findIndex((text) => text.includes('is not set; the deployed stack sets it'));
+    const column = code[line]?.indexOf('is not set; the deployed stack sets it') ?? -1;
+    const entry = new SourceMap(json).findEntry(line, column);
+    expect(entry).toMatchObject({ originalSource: 'functions/settings.ts' });
+  });
+});
+
+describe('the built functions, given events of API Gateway', () => {
+  const environment = {
+    HEADS_TABLE: 'Heads',
+    BODIES_TABLE: 'Bodies',
+    HEAD_SHARDS: '4',
+    AWS_REGION: 'eu-central-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+  };
+  const before = { ...process.env };
+  let engine: EmbeddedDynamo;
+
+  beforeAll(async () => {
+    engine = await startDynalite();
+    Object.assign(process.env, environment, { DYNAMODB_ENDPOINT: engine.endpoint });
+    const client = dynamoClient(engine.endpoint);
+    await createTables(client, { heads: 'Heads', bodies: 'Bodies', shards: 4 });
+    client.destroy();
+  });
+  afterAll(async () => {
+    process.env = before;
+    await engine.close();
+  });
+
+  /** Loads the bundle once, as the runtime does, and calls it. */
+  async function call(name: FunctionName, request: ClientRequest): Promise<ClientResponse> {
+    const { handler } = createRequire(import.meta.url)(bundleOf(name).file) as {
+      handler: (
+        event: APIGatewayProxyEventV2,
+        context: Context,
+      ) => Promise<APIGatewayProxyStructuredResultV2>;
+    };
+    return clientResponse(await handler(httpEvent(request), lambdaContext(name)));
+  }
+
+  // An EKS cluster's ARN as its id: the front decodes %2F and %3A before the function sees the path.
+  const clusterId = 'arn:aws:eks:eu-central-1:111122223333:cluster/gpu 50%';
+  const path = `/v1/clusters/${encodeURIComponent(clusterId)}`;
+
+  test('a compressed binary push in base64 is published, and the map has what it said', async () => {
+    const snapshot = await snapshotOf('openb-instant-t2', { clusterId, counter: 7n });
+    const pushed = await call('push', {
+      method: 'PUT',
+      target: `${path}/snapshot`,
+      headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' },
+      body: gzipSync(encode(snapshot)),
+    });
+    expect(JSON.parse(pushed.body.toString())).toMatchObject({
+      outcome: 'PUSH_OUTCOME_PUBLISHED',
+      clusterId,
+      logicalCounter: '7',
+      highWaterMark: '7',
+    });
+    expect(pushed.status).toBe(200);
+
+    const answer = await call('map', {
+      method: 'GET',
+      target: `/v1/map?cluster=${encodeURIComponent(clusterId)}`,
+      headers: { accept: 'application/x-protobuf', 'accept-encoding': 'gzip' },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    const map = fromBinary(GlobalResourceMapSchema, gunzipSync(answer.body));
+    expect(map.vectorClock).toEqual({ [clusterId]: 7n });
+    expect(map.clusterResourceMaps.map(({ logicalCounter }) => logicalCounter)).toEqual([7n]);
+    expect(map.clusterResourceMaps.map(encodeBody)).toEqual([encodeBody(snapshot)]);
+  });
+
+  test('a JSON push, sent as text, counts as the same push', async () => {
+    const json = Buffer.from(
+      JSON.stringify({
+        cluster: { clusterId: 'text' },
+        collectedAt: new Date().toISOString(),
+        logicalCounter: '1',
+      }),
+    );
+    const request = {
+      method: 'PUT',
+      target: '/v1/clusters/text/snapshot',
+      headers: { 'Content-Type': 'application/json' },
+      body: json,
+    };
+    const outcomes = [await call('push', request), await call('push', request)].map(
+      ({ body }) => JSON.parse(body.toString()).outcome,
+    );
+    expect(outcomes).toEqual(['PUSH_OUTCOME_PUBLISHED', 'PUSH_OUTCOME_ALREADY_PUBLISHED']);
+  });
+
+  test('a counter that went back is refused with the mark', async () => {
+    const snapshot = await snapshotOf('kops-l4-t3', { clusterId, counter: 6n });
+    const refused = await call('push', {
+      method: 'PUT',
+      target: `${path}/snapshot`,
+      headers: { 'content-type': 'application/x-protobuf' },
+      body: encode(snapshot),
+    });
+    expect(refused.status).toBe(409);
+    expect(refused.headers['content-type']).toBe('application/problem+json');
+    expect(JSON.parse(refused.body.toString())).toMatchObject({
+      code: 'counter_regressed',
+      highWaterMark: '7',
+    });
+  });
+
+  test('an omission takes the cluster out of the clock', async () => {
+    const omitted = await call('push', { method: 'DELETE', target: `${path}?reason=drained` });
+    expect(JSON.parse(omitted.body.toString())).toMatchObject({
+      state: 'CLUSTER_STATE_OMITTED',
+      omittedReason: 'drained',
+      highWaterMark: '7',
+    });
+    const clock = await call('map', { method: 'GET', target: '/v1/map/clock' });
+    expect(JSON.parse(clock.body.toString()).vectorClock).toEqual({ text: '1' });
+  });
+});
