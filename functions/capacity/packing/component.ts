@@ -4,7 +4,7 @@
  * sizes can fill to the brim, equal bins in one class.
  */
 import { fillableRooms } from './knapsack.ts';
-import type { PackedBins, PackingProblem } from './problem.ts';
+import type { PackedBins, PackedItems, PackingProblem } from './problem.ts';
 
 /** One independent piece of a problem. Sizes are divided by their greatest common divisor. */
 export interface Component {
@@ -32,8 +32,8 @@ export interface ComponentItem {
   readonly allowed: readonly boolean[];
   /** How many targets that is. */
   readonly freedom: number;
-  /** Index into the problem's items. */
-  readonly origin: number;
+  /** Classes of the problem that fell together here. */
+  readonly origins: readonly { readonly item: number; readonly count: number }[];
 }
 
 /** A number of bins of one class of a component, each with this many of each of its items. */
@@ -95,23 +95,8 @@ function component(
     (gcd, index) => greatestCommonDivisor(gcd, problem.items[index]?.size ?? 0),
     0,
   );
-  const items: ComponentItem[] = [];
-  let itemCount = 0;
-  for (const index of itemIndexes) {
-    const item = problem.items[index];
-    if (item === undefined) continue;
-    const mayStand = new Set(item.targets);
-    const allowed = targets.map((target) => mayStand.has(target));
-    items.push({
-      size: item.size / divisor,
-      count: item.count,
-      allowed,
-      freedom: mayStand.size,
-      origin: index,
-    });
-    itemCount += item.count;
-  }
-  items.sort((a, b) => b.size - a.size || a.freedom - b.freedom || a.origin - b.origin);
+  const items = mergeItems(problem, targets, itemIndexes, divisor);
+  const itemCount = items.reduce((sum, { count }) => sum + count, 0);
 
   const merged = new Map<
     string,
@@ -144,6 +129,31 @@ function component(
   return { bins, items, targets: targets.length };
 }
 
+/** Items of one size that may stand in the same targets are one class, whoever asks for them. */
+function mergeItems(
+  problem: PackingProblem,
+  targets: readonly number[],
+  itemIndexes: readonly number[],
+  divisor: number,
+): readonly ComponentItem[] {
+  const merged = new Map<string, ComponentItem>();
+  for (const index of itemIndexes) {
+    const item = problem.items[index];
+    if (item === undefined) continue;
+    const mayStand = new Set(item.targets);
+    const key = `${item.size}:${[...mayStand].sort((a, b) => a - b).join(',')}`;
+    const same = merged.get(key);
+    merged.set(key, {
+      size: item.size / divisor,
+      count: item.count + (same?.count ?? 0),
+      allowed: same?.allowed ?? targets.map((target) => mayStand.has(target)),
+      freedom: mayStand.size,
+      origins: [...(same?.origins ?? []), { item: index, count: item.count }],
+    });
+  }
+  return [...merged.values()].sort((a, b) => b.size - a.size || a.freedom - b.freedom);
+}
+
 function greatestCommonDivisor(a: number, b: number): number {
   let [high, low] = [a, b];
   while (low !== 0) [high, low] = [low, high % low];
@@ -151,25 +161,65 @@ function greatestCommonDivisor(a: number, b: number): number {
 }
 
 /** Writes a component's packing in the terms of the problem that it came from. */
-export function packingOf(
-  { bins, items }: Component,
-  packing: readonly ComponentPacking[],
-): readonly PackedBins[] {
+export function packingOf(component: Component, packing: readonly ComponentPacking[]): readonly PackedBins[] {
+  return splitBins(component, splitItems(component, packing));
+}
+
+/** Gives the places of a merged item to its origins, in their order; bins that come to differ are told apart. */
+function splitItems({ items }: Component, packing: readonly ComponentPacking[]): readonly PackedBins[] {
+  let groups = packing.map((group) => ({ ...group, items: [] as readonly PackedItems[] }));
+  for (const [index, { origins }] of items.entries()) {
+    const left = origins.map((origin) => ({ ...origin }));
+    groups = groups.flatMap((group) =>
+      shareOut(group.bins, group.pattern[index] ?? 0, left).map(({ bins, items }) => ({
+        ...group,
+        bins,
+        items: [...group.items, ...items],
+      })),
+    );
+  }
+  return groups.filter(({ items }) => items.length > 0).map(({ bin, bins, items }) => ({ bin, bins, items }));
+}
+
+/** Fills `bins` bins with `each` items from what is left, first come first served. */
+function shareOut(
+  bins: number,
+  each: number,
+  left: { readonly item: number; count: number }[],
+): { readonly bins: number; readonly items: readonly PackedItems[] }[] {
+  if (each === 0) return [{ bins, items: [] }];
+  const groups: { readonly bins: number; readonly items: readonly PackedItems[] }[] = [];
+  for (let open = bins; open > 0; ) {
+    const taken: { readonly origin: { readonly item: number; count: number }; readonly count: number }[] = [];
+    let want = each;
+    let alike = open;
+    for (const origin of left) {
+      const count = Math.min(want, origin.count);
+      if (count === 0) continue;
+      taken.push({ origin, count });
+      alike = Math.min(alike, Math.floor(origin.count / count));
+      want -= count;
+    }
+    if (want > 0) throw new Error(`a packing places ${want} items more than there are`);
+    for (const { origin, count } of taken) origin.count -= count * alike;
+    groups.push({ bins: alike, items: taken.map(({ origin, count }) => ({ item: origin.item, count })) });
+    open -= alike;
+  }
+  return groups;
+}
+
+/** Gives the places of a merged bin class to its origins, in their order. */
+function splitBins({ bins }: Component, groups: readonly PackedBins[]): readonly PackedBins[] {
   const left = bins.map(({ origins }) => origins.map((origin) => ({ ...origin })));
-  return packing.flatMap((group) => {
-    const contents = group.pattern.flatMap((count, index) => {
-      const item = items[index];
-      return item === undefined || count === 0 ? [] : [{ item: item.origin, count }];
-    });
-    if (contents.length === 0) return [];
+  return groups.flatMap((group) => {
     const parts: PackedBins[] = [];
     let open = group.bins;
     for (const origin of left[group.bin] ?? []) {
-      const bins = Math.min(open, origin.count);
-      if (bins === 0) continue;
-      origin.count -= bins;
-      open -= bins;
-      parts.push({ bin: origin.bin, bins, items: contents });
+      const count = Math.min(open, origin.count);
+      if (count === 0) continue;
+      origin.count -= count;
+      open -= count;
+      parts.push({ ...group, bin: origin.bin, bins: count });
     }
     return parts;
   });

@@ -105,11 +105,13 @@ class Search {
   /** Packs what is left by the quick ways, exactly where sizes divide one another; `undefined`: neither settles it. */
   #settleRest(bin: number, open: number): boolean | undefined {
     const { component } = this;
+    const left = component.items.flatMap((item, index) => {
+      const count = this.#left[index] ?? 0;
+      return count === 0 ? [] : [{ index, item: { ...item, count } }];
+    });
     const rest: Component = {
       targets: component.targets,
-      items: component.items
-        .map((item, index) => ({ ...item, count: this.#left[index] ?? 0, origin: index }))
-        .filter(({ count }) => count > 0),
+      items: left.map(({ item }) => item),
       bins: component.bins
         .slice(bin)
         .map((later, index) => (index === 0 ? { ...later, count: open } : later)),
@@ -121,7 +123,7 @@ class Search {
     if (packed === undefined) return undefined;
     for (const group of packed) {
       const pattern = component.items.map(() => 0);
-      for (const [index, item] of rest.items.entries()) pattern[item.origin] = group.pattern[index] ?? 0;
+      for (const [position, { index }] of left.entries()) pattern[index] = group.pattern[position] ?? 0;
       this.packing.push({ bin: bin + group.bin, bins: group.bins, pattern });
     }
     return true;
