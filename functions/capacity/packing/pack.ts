@@ -1,0 +1,125 @@
+/**
+ * Whether pods fit into nodes: exactly, or honestly undecided. In this order, for each
+ * independent part of the problem:
+ *
+ * 1. counting: a sum or a number of slots that is exceeded is a no;
+ * 2. sizes that divide one another are settled by counting alone;
+ * 3. best-fit decreasing: a yes;
+ * 4. a short exact search, which ends nearly everything small;
+ * 5. the configuration LP: a proven no, or nearly all of a packing and a search for the rest;
+ * 6. the exact search, until it ends or the bound on work is reached.
+ */
+import { type Component, type ComponentPacking, componentsOf, packingOf } from './component.ts';
+import { solveConfigurationLp, wholePart } from './configuration-lp.ts';
+import { packDivisible } from './divisible.ts';
+import { packGreedily } from './greedy.ts';
+import {
+  assertPacks,
+  IMPOSSIBLE,
+  type PackedBins,
+  type PackingOutcome,
+  type PackingProblem,
+  UNDECIDED,
+} from './problem.ts';
+import { search } from './search.ts';
+import { STEPS_PER_DECISION, type Work } from './work.ts';
+
+/** Steps of the first search. What is small or tight ends within them. */
+const SHORT_SEARCH_STEPS = 5_000;
+
+/** Steps for each attempt at what a whole part of the LP leaves. */
+const REST_SEARCH_STEPS = 100_000;
+
+/** Bins held back from each pattern of the LP, attempt by attempt. */
+const HELD_BACK = [0, 1, 2, 4];
+
+type ComponentOutcome = readonly ComponentPacking[] | 'impossible' | 'undecided';
+
+/**
+ * Decides a packing problem. A `packed` has been checked and an `impossible` is proven;
+ * `undecided` says that `work`, or the bound for one decision, was used up.
+ */
+export function pack(problem: PackingProblem, work: Work): PackingOutcome {
+  const packing: PackedBins[] = [];
+  let undecided = false;
+  for (const component of componentsOf(problem)) {
+    const allowance = work.allow(STEPS_PER_DECISION);
+    const granted = allowance.left;
+    const outcome = packComponent(component, allowance);
+    work.spend(granted - allowance.left);
+    // A later part may still prove a no, which is worth more than an undecided.
+    if (outcome === 'impossible') return IMPOSSIBLE;
+    if (outcome === 'undecided') undecided = true;
+    else packing.push(...packingOf(component, outcome));
+  }
+  if (undecided) return UNDECIDED;
+  assertPacks(problem, packing);
+  return { kind: 'packed', packing };
+}
+
+function packComponent(component: Component, work: Work): ComponentOutcome {
+  if (exceedsCounts(component)) return 'impossible';
+  if (!isCountable(component)) return packGreedily(component, work) ?? 'undecided';
+  const divisible = packDivisible(component, work);
+  if (divisible !== 'unsuited') return divisible;
+  const greedy = packGreedily(component, work);
+  if (greedy !== undefined) return greedy;
+  return (
+    searchWithin(component, work, SHORT_SEARCH_STEPS) ??
+    packByLp(component, work) ??
+    searchWithin(component, work, work.left) ??
+    'undecided'
+  );
+}
+
+/**
+ * A no by counting, in exact arithmetic. For each size s, the pods of at least s need as
+ * many slots of s as there are of them; and all pods together need their sum. Only bins
+ * where at least one of the pods may stand count.
+ */
+function exceedsCounts({ bins, items }: Component): boolean {
+  let pods = 0n;
+  let load = 0n;
+  for (const [index, { size, count }] of items.entries()) {
+    pods += BigInt(count);
+    load += BigInt(size) * BigInt(count);
+    if (items[index + 1]?.size === size) continue;
+    const larger = items.slice(0, index + 1);
+    let slots = 0n;
+    let room = 0n;
+    for (const bin of bins) {
+      if (bin.size < size || !larger.some(({ allowed }) => allowed[bin.target])) continue;
+      slots += BigInt(bin.count) * BigInt(Math.floor(bin.size / size));
+      room += BigInt(bin.count) * BigInt(bin.size);
+    }
+    if (pods > slots || load > room) return true;
+  }
+  return false;
+}
+
+/** Whether every sum the engines form stays an exact integer. No real cluster comes near; a hostile snapshot may. */
+function isCountable({ bins, items }: Component): boolean {
+  const total = [...bins, ...items].reduce((sum, { size, count }) => sum + size * count, 0);
+  return total <= Number.MAX_SAFE_INTEGER;
+}
+
+function searchWithin(component: Component, work: Work, steps: number): ComponentOutcome | undefined {
+  const allowance = work.allow(steps);
+  const granted = allowance.left;
+  const outcome = search(component, allowance);
+  work.spend(granted - allowance.left);
+  return outcome === 'undecided' ? undefined : outcome;
+}
+
+function packByLp(component: Component, work: Work): ComponentOutcome | undefined {
+  const lp = solveConfigurationLp(component, work);
+  if (lp.kind === 'none') return undefined;
+  if (lp.kind === 'impossible') return 'impossible';
+  for (const held of HELD_BACK) {
+    const { packing, rest } = wholePart(component, lp.patterns, held);
+    const filled = searchWithin(rest, work, REST_SEARCH_STEPS);
+    if (filled !== undefined && filled !== 'impossible' && filled !== 'undecided')
+      return [...packing, ...filled];
+  }
+  return undefined;
+}

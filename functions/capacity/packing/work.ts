@@ -1,0 +1,39 @@
+/**
+ * The bound on work. It counts elementary steps and not time, so that the same question
+ * about the same snapshot has the same answer on every machine.
+ */
+
+/**
+ * Steps for one yes or no. A step is about 0.1 µs: a decision that ends undecided has
+ * taken 100 to 200 ms, and everything that real sizes lead to ends in a thousandth of it.
+ */
+export const STEPS_PER_DECISION = 1_000_000;
+
+/** Steps for all decisions of one request; what it asks beyond them is undecided. About 2 to 4 s. */
+export const STEPS_PER_REQUEST = 20_000_000;
+
+/** Steps that are left, of one decision or of many. */
+export class Work {
+  #left: number;
+
+  constructor(steps: number) {
+    this.#left = steps;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  get exhausted(): boolean {
+    return this.#left <= 0;
+  }
+
+  spend(steps: number): void {
+    this.#left -= steps;
+  }
+
+  /** A smaller allowance; what is spent of it has to be given back to this one by `spend`. */
+  allow(steps: number): Work {
+    return new Work(Math.min(steps, this.#left));
+  }
+}
