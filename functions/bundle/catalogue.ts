@@ -1,0 +1,36 @@
+/**
+ * What instance types offer beyond their accelerators: the map does not say, so the
+ * operator does. What neither says is unknown, and nothing is concluded from it.
+ */
+import { AWS_ACCELERATOR_CORES } from './aws-accelerator-cores.ts';
+
+/** What is known of one instance type. */
+export interface InstanceTypeFacts {
+  /** Score against the reference workload. Absent: unknown. */
+  readonly totalCapacity?: number | undefined;
+  /** Absent: unknown. */
+  readonly totalCores?: number | undefined;
+}
+
+/** By instance type, as the map writes it. */
+export type InstanceCatalogue = ReadonlyMap<string, InstanceTypeFacts>;
+
+/** Cores of the accelerator instances of AWS; capacities of none. */
+export const BUILT_IN_CATALOGUE: InstanceCatalogue = new Map(
+  [...AWS_ACCELERATOR_CORES].map(([instanceType, totalCores]) => [instanceType, { totalCores }]),
+);
+
+/** The built-in entries with the operator's over them, field by field. */
+export function catalogueWith(
+  entries: Iterable<readonly [instanceType: string, facts: InstanceTypeFacts]>,
+): InstanceCatalogue {
+  const catalogue = new Map(BUILT_IN_CATALOGUE);
+  for (const [instanceType, facts] of entries) {
+    const known = catalogue.get(instanceType);
+    catalogue.set(instanceType, {
+      totalCapacity: facts.totalCapacity ?? known?.totalCapacity,
+      totalCores: facts.totalCores ?? known?.totalCores,
+    });
+  }
+  return catalogue;
+}

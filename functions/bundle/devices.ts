@@ -1,0 +1,202 @@
+/**
+ * Which of a node's devices a set of jobs gets. A share stands on one device and is never
+ * spread; a whole device is idle before and nobody else's after. Exact: an assignment is
+ * found whenever there is one, since shares are bins to be packed and first-fit would
+ * sometimes say no where the answer is yes.
+ */
+import { fits } from './amounts.ts';
+import type { WorkBudget } from './work.ts';
+
+/** One device of a node. */
+export interface Device {
+  readonly index: number;
+  /** Empty: the node does not say. Absent: unknown, as only a profile's can be, and so taken for any. */
+  readonly model: string | undefined;
+  /** Absent: unknown, as only a profile's can be, and so taken for enough. */
+  readonly total: number | undefined;
+  /** Shares that are taken. */
+  readonly reserved: number;
+  /** A job holds all of it. */
+  readonly exclusive: boolean;
+}
+
+/** What one job asks of devices. An empty model is any. */
+export type DeviceNeed =
+  | { readonly kind: 'share'; readonly job: number; readonly amount: number; readonly model: string }
+  | {
+      readonly kind: 'whole';
+      readonly job: number;
+      readonly count: number;
+      /** Capacity that each of them must have. */
+      readonly atLeast: number;
+      readonly model: string;
+    };
+
+/** Device indexes by job, in ascending order. */
+export type DeviceAssignment = ReadonlyMap<number, readonly number[]>;
+
+interface Placed {
+  readonly need: DeviceNeed;
+  /** Position in the list of devices. */
+  at: number;
+}
+
+interface Room {
+  readonly device: Device;
+  reserved: number;
+  exclusive: boolean;
+}
+
+/**
+ * Assigns devices to all needs, or gives nothing where that is impossible. Shares go to
+ * the fullest device that has room, so that whole ones stay whole; ties go to the lower index.
+ *
+ * @throws WorkExhaustedError
+ */
+export function assignDevices(
+  devices: readonly Device[],
+  needs: readonly DeviceNeed[],
+  budget: WorkBudget,
+): DeviceAssignment | undefined {
+  if (needs.length === 0) return new Map();
+  const rooms: Room[] = devices.map((device) => ({
+    device,
+    reserved: device.reserved,
+    exclusive: device.exclusive,
+  }));
+  if (!enoughInAll(rooms, needs)) return undefined;
+  const placed: Placed[] = unitNeeds(needs).map((need) => ({ need, at: -1 }));
+  if (!place(0, placed, rooms, new Set(), budget)) return undefined;
+
+  const assignment = new Map<number, number[]>();
+  for (const { need, at } of placed) {
+    const index = rooms[at]?.device.index;
+    if (index === undefined) continue;
+    const indexes = assignment.get(need.job);
+    if (indexes === undefined) assignment.set(need.job, [index]);
+    else indexes.push(index);
+  }
+  for (const indexes of assignment.values()) indexes.sort((a, b) => a - b);
+  return assignment;
+}
+
+/** The devices once an assignment is taken. */
+export function takeDevices(
+  devices: readonly Device[],
+  needs: readonly DeviceNeed[],
+  assignment: DeviceAssignment,
+): readonly Device[] {
+  if (needs.length === 0) return devices;
+  const shares = new Map<number, number>();
+  const whole = new Set<number>();
+  for (const need of needs) {
+    for (const index of assignment.get(need.job) ?? []) {
+      if (need.kind === 'whole') whole.add(index);
+      else shares.set(index, (shares.get(index) ?? 0) + need.amount);
+    }
+  }
+  return devices.map((device) => {
+    const share = shares.get(device.index);
+    if (whole.has(device.index)) return { ...device, exclusive: true };
+    return share === undefined ? device : { ...device, reserved: device.reserved + share };
+  });
+}
+
+/** Nothing stands on it. */
+export function isIdle(device: { readonly reserved: number; readonly exclusive: boolean }): boolean {
+  return !device.exclusive && device.reserved <= 0;
+}
+
+/** Refuses early what no search could find: more whole devices than are idle, more shares than there is room. */
+function enoughInAll(rooms: readonly Room[], needs: readonly DeviceNeed[]): boolean {
+  let whole = 0;
+  let shares = 0;
+  for (const need of needs) {
+    if (need.kind === 'whole') whole += need.count;
+    else shares += need.amount;
+  }
+  if (whole > rooms.filter(isIdle).length) return false;
+  const room = rooms.reduce((sum, r) => sum + Math.max(0, roomOf(r)), 0);
+  return fits(0, shares, room);
+}
+
+/** One entry a device that is needed, the hardest first: whole ones, then shares by size; a named model before any. */
+function unitNeeds(needs: readonly DeviceNeed[]): readonly DeviceNeed[] {
+  const units = needs.flatMap((need): readonly DeviceNeed[] =>
+    need.kind === 'whole' ? Array.from({ length: Math.ceil(need.count) }, () => need) : [need],
+  );
+  return units.sort((a, b) => {
+    if (a.kind !== b.kind) return a.kind === 'whole' ? -1 : 1;
+    if ((a.model === '') !== (b.model === '')) return a.model === '' ? 1 : -1;
+    return sizeOf(b) - sizeOf(a);
+  });
+}
+
+function sizeOf(need: DeviceNeed): number {
+  return need.kind === 'whole' ? need.atLeast : need.amount;
+}
+
+function place(
+  depth: number,
+  placed: readonly Placed[],
+  rooms: Room[],
+  failed: Set<string>,
+  budget: WorkBudget,
+): boolean {
+  const next = placed[depth];
+  if (next === undefined) return true;
+  const { need } = next;
+  // The key costs more than most searches, which never fail once.
+  if (failed.size > 0 && failed.has(stateKey(depth, rooms))) return false;
+
+  const tried = new Set<string>();
+  for (const at of byPreference(rooms, need)) {
+    const room = rooms[at];
+    if (room === undefined) continue;
+    budget.spend(1);
+    // Devices that look alike are one choice.
+    const looks = looksOf(room);
+    if (tried.has(looks)) continue;
+    tried.add(looks);
+    const { reserved } = room;
+    if (need.kind === 'whole') room.exclusive = true;
+    else room.reserved += need.amount;
+    next.at = at;
+    if (place(depth + 1, placed, rooms, failed, budget)) return true;
+    room.exclusive = false;
+    room.reserved = reserved;
+  }
+  failed.add(stateKey(depth, rooms));
+  return false;
+}
+
+/** Positions of the devices that can take it, the fullest first. */
+function byPreference(rooms: readonly Room[], need: DeviceNeed): readonly number[] {
+  const able: { readonly at: number; readonly room: number }[] = [];
+  for (const [at, room] of rooms.entries()) {
+    if (canTake(room, need)) able.push({ at, room: roomOf(room) });
+  }
+  return able.sort((a, b) => (a.room === b.room ? a.at - b.at : a.room - b.room)).map((a) => a.at);
+}
+
+function canTake(room: Room, need: DeviceNeed): boolean {
+  const { model, total } = room.device;
+  if (room.exclusive) return false;
+  if (need.model !== '' && model !== undefined && model !== need.model) return false;
+  if (need.kind === 'whole') return isIdle(room) && (total === undefined || fits(0, need.atLeast, total));
+  return total === undefined || fits(room.reserved, need.amount, total);
+}
+
+function roomOf(room: Room): number {
+  if (room.exclusive) return 0;
+  return room.device.total === undefined ? Number.POSITIVE_INFINITY : room.device.total - room.reserved;
+}
+
+function looksOf(room: Room): string {
+  return `${room.device.model}|${room.device.total}|${room.reserved}|${room.exclusive}`;
+}
+
+/** The multiset of devices: two ways to the same one fail or succeed alike. */
+function stateKey(depth: number, rooms: readonly Room[]): string {
+  return `${depth}|${rooms.map(looksOf).sort().join('|')}`;
+}

@@ -1,0 +1,211 @@
+/** Why a job has no node: how many nodes each filter left, and the most that the last of them found. */
+import { quote } from '../snapshot/quote.ts';
+import { countNodes, describeDevice, describeRequirement, listNames } from './describe.ts';
+import { isIdle } from './devices.ts';
+import type { NodeClass } from './fleet.ts';
+import type { AzRule } from './model.ts';
+import { type Needs, together } from './needs.ts';
+import { type NodeState, obstacle, room, unmetCapability } from './node.ts';
+import { sameAz } from './place.ts';
+import { FILTERS, type Filter } from './plan-model.ts';
+import type { TouchedNode, Variable } from './search.ts';
+import { boundedBy, WorkBudget } from './work.ts';
+
+/** A job as far as its explanation goes. */
+export interface JobQuestion {
+  readonly needs: Needs;
+  readonly variable: Variable;
+  /** Names of the jobs that must share its node, its own among them. */
+  readonly group: readonly string[];
+  /** Within one copy. */
+  readonly az: AzRule;
+}
+
+export interface Explanation {
+  /** Nodes that each filter left, up to and with the first that left none. */
+  readonly counts: readonly { readonly filter: Filter; readonly left: number }[];
+  /** The first filter that left no node; nothing where a node is left. */
+  readonly filter: Filter | undefined;
+  readonly message: string;
+}
+
+/** One device search in an explanation may take this many steps; a node that takes more is counted as left. */
+const MAX_STEPS = 20_000;
+
+/**
+ * Counts the nodes that each filter leaves for the job, with what stands on `touched`.
+ * Nodes of the classes that are not touched count as they are.
+ */
+export function explain(
+  question: JobQuestion,
+  classes: readonly NodeClass[],
+  touched: readonly TouchedNode[],
+): Explanation {
+  const used = new Map<NodeClass, number>();
+  for (const node of touched) used.set(node.class, (used.get(node.class) ?? 0) + 1);
+  const nodes: Inspected[] = [
+    ...touched.map((node) => ({ state: node.class.state, count: 1, touched: node })),
+    ...classes.map((c) => ({ state: c.state, count: c.size - (used.get(c) ?? 0), touched: undefined })),
+  ];
+
+  const stopped = new Map<Filter | undefined, Inspected[]>();
+  for (const node of nodes) {
+    if (node.count <= 0) continue;
+    const filter = firstObstacle(question, node, touched);
+    const group = stopped.get(filter);
+    if (group === undefined) stopped.set(filter, [node]);
+    else group.push(node);
+  }
+
+  const counts: { filter: Filter; left: number }[] = [];
+  let left = nodes.reduce((sum, node) => sum + Math.max(0, node.count), 0);
+  let before = left;
+  for (const filter of FILTERS) {
+    const here = stopped.get(filter) ?? [];
+    before = left;
+    left -= here.reduce((sum, node) => sum + node.count, 0);
+    counts.push({ filter, left });
+    if (left === 0) return { counts, filter, message: describeStop(question, filter, before, here) };
+  }
+  return {
+    counts,
+    filter: undefined,
+    message: `${countNodes(left)} of pool ${quote(question.variable.pool.name)} could hold it.`,
+  };
+}
+
+interface Inspected {
+  readonly state: NodeState;
+  readonly count: number;
+  readonly touched: TouchedNode | undefined;
+}
+
+function firstObstacle(
+  { needs, variable, group, az }: JobQuestion,
+  { state, touched: node }: Inspected,
+  touched: readonly TouchedNode[],
+): Filter | undefined {
+  if (variable.pool.tierOf(state.place) === undefined) return 'pool';
+  if (!state.eligible) return 'eligible';
+  if (!state.reachable) return 'reachable';
+  if (state.cordoned) return 'cordoned';
+  const on = (more: Needs): Needs => (node === undefined ? more : together([node.needs, more]));
+  const resource = check(state, on(needs));
+  if (resource !== undefined) return resource;
+  if (group.length > 1 && check(state, on(variable.needs)) !== undefined) return 'coLocation';
+  const loads = (node?.loads ?? []).filter((load) => load.copy === variable.copy);
+  if (loads.some((load) => variable.apart.has(load.group))) return 'separation';
+  if (az !== 'hard') return undefined;
+  const others = touched.filter(
+    (other) => other !== node && other.loads.some((load) => load.copy === variable.copy),
+  );
+  return others.every((other) => sameAz(state.place, other.class.state.place) === 'same')
+    ? undefined
+    : 'sameAz';
+}
+
+function check(state: NodeState, needs: Needs): ReturnType<typeof obstacle> {
+  const answer = boundedBy(() => obstacle(state, needs, new WorkBudget(MAX_STEPS)));
+  return answer === 'exhausted' ? undefined : answer;
+}
+
+/** @param here the nodes that the filter took away, the last ones */
+function describeStop(
+  { needs, variable, group }: JobQuestion,
+  filter: Filter,
+  before: number,
+  here: readonly Inspected[],
+): string {
+  const pool = `pool ${quote(variable.pool.name)}`;
+  const left = `the ${countNodes(before)} that are left of ${pool}`;
+  switch (filter) {
+    case 'pool':
+      return before === 0
+        ? `There are no nodes to place it on.`
+        : `None of the ${countNodes(before)} stands in a tier of ${pool}.`;
+    case 'eligible':
+      return `None of the ${countNodes(before)} of ${pool} is eligible for placement.`;
+    case 'reachable':
+      return `None of ${left} is reachable.`;
+    case 'cordoned':
+      return `All of ${left} are cordoned.`;
+    case 'capacity':
+      return `None of ${left} has capacity ${needs.capacity} left; the most is ${mostLeft(
+        here,
+        (n) => room(n.state.capacity),
+        (n) => n.needs.capacity,
+      )}.`;
+    case 'cores':
+      return `None of ${left} has ${needs.cores} cores left; the most is ${mostLeft(
+        here,
+        (n) => room(n.state.cores),
+        (n) => n.needs.cores,
+      )}.`;
+    case 'gpu':
+      return `None of ${left} has ${needs.devices.map(describeDevice).join(' and ')} left; ${describeBestDevice(here)}.`;
+    case 'capabilities':
+      return `None of ${left} has ${describeUnmet(needs, here)}.`;
+    case 'coLocation':
+      return `None of ${left} holds jobs ${listNames(group)} together, which must share a node.`;
+    case 'separation':
+      return `All of ${left} carry jobs that it must stand apart from.`;
+    case 'sameAz':
+      return `None of ${left} is known to stand in the zone of the bundle's other jobs, which sameAz "hard" asks for.`;
+  }
+}
+
+function mostLeft(
+  nodes: readonly Inspected[],
+  of: (node: { state: NodeState }) => number | undefined,
+  taken: (node: { needs: Needs }) => number,
+): number {
+  return nodes.reduce(
+    (most, node) => Math.max(most, (of(node) ?? 0) - (node.touched === undefined ? 0 : taken(node.touched))),
+    0,
+  );
+}
+
+/** The node with the most idle devices, and the largest share of one device, before this bundle. */
+function describeBestDevice(nodes: readonly Inspected[]): string {
+  let idle = 0;
+  let share = 0;
+  const models = new Set<string>();
+  for (const { state } of nodes) {
+    idle = Math.max(idle, state.devices.filter(isIdle).length);
+    for (const device of state.devices) {
+      if (device.model !== undefined && device.model !== '') models.add(device.model);
+      if (!device.exclusive) share = Math.max(share, (device.total ?? 0) - device.reserved);
+    }
+  }
+  const of = models.size === 0 ? '' : ` of the models ${listNames([...models])}`;
+  return `the most on one of them is ${idle} idle device${idle === 1 ? '' : 's'}${of}, and ${share} of one device`;
+}
+
+/** The capability that keeps the most nodes off, and the most of it that one of them has left. */
+function describeUnmet(needs: Needs, nodes: readonly Inspected[]): string {
+  const stops = new Map<string, number>();
+  let most = 0;
+  let name = '';
+  for (const { state, count, touched } of nodes) {
+    const all = touched === undefined ? needs : together([touched.needs, needs]);
+    const unmet = unmetCapability(state, all) ?? '';
+    const sum = (stops.get(unmet) ?? 0) + count;
+    stops.set(unmet, sum);
+    if (sum > most) {
+      most = sum;
+      name = unmet;
+    }
+  }
+  const requirement = needs.capabilities.find((c) => c.name === name);
+  if (requirement === undefined) return 'all the capabilities that it needs';
+  const left = nodes.map((node) => {
+    const units = node.state.capabilities.get(name);
+    return units === undefined
+      ? undefined
+      : units.total - units.taken - (node.touched?.needs.units.get(name) ?? 0);
+  });
+  const known = left.filter((count) => count !== undefined);
+  const asked = describeRequirement({ ...requirement, count: needs.units.get(name) ?? requirement.count });
+  if (known.length === 0) return `${asked}, or any of that capability`;
+  return `${asked}; the most that one has left is ${known.reduce((a, b) => Math.max(a, b), 0)}`;
+}

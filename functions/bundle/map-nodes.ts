@@ -1,0 +1,157 @@
+/**
+ * The nodes of map snapshots: as anonymous slots that jobs can be planned on, and as the
+ * profiles of a pool. A snapshot gives its nodes no identity, so nodes of one type that
+ * have equally many accelerators free are interchangeable and stay together as one entry.
+ */
+import {
+  type ClusterResourceMap,
+  type NodeOccupancy,
+  type NodeTypeCapacity,
+  PurchaseModelSchema,
+} from '../gen/resourcemap/v1/resource_map_pb.ts';
+import type { SlotCandidate } from './candidates.ts';
+import { MAP_ACCELERATOR } from './capabilities.ts';
+import type { InstanceCatalogue } from './catalogue.ts';
+import type { Attributes, Capability, NodeProfile, Pool, PoolDescriptor } from './model.ts';
+import type { Place } from './place.ts';
+import { elasticProfiles, poolKind, selectorMatcher } from './tiers.ts';
+
+/** Every node of the snapshots, ineligible ones too, so that a plan can say that they were left out. */
+export function mapCandidates(
+  snapshots: readonly ClusterResourceMap[],
+  catalogue: InstanceCatalogue,
+): readonly SlotCandidate[] {
+  return nodeTypesOf(snapshots).flatMap(({ place, type }) => slotsOf(place, type, catalogue));
+}
+
+/**
+ * What a pool offers over the snapshots. The profiles of a cluster tier are the node types
+ * that have an eligible node at present; those of an elastic tier are its instance types.
+ * The clouds are the providers that the tiers name, or else that their nodes stand in.
+ */
+export function describePool(
+  pool: Pool,
+  snapshots: readonly ClusterResourceMap[],
+  catalogue: InstanceCatalogue,
+): PoolDescriptor {
+  const types = nodeTypesOf(snapshots);
+  const nodeProfiles: NodeProfile[] = [];
+  const clouds = new Set<string>();
+  const elastic = elasticProfiles(pool, catalogue);
+  for (const [index, tier] of pool.tiers.entries()) {
+    if (tier.cluster === undefined) {
+      nodeProfiles.push(...elastic.filter((e) => e.tier === index).map((e) => e.profile));
+      if (tier.elastic.provider !== undefined) clouds.add(tier.elastic.provider);
+      continue;
+    }
+    const selects = selectorMatcher(tier.cluster);
+    for (const provider of tier.cluster.provider ?? []) clouds.add(provider);
+    for (const { place, type } of types) {
+      if (!selects(place)) continue;
+      clouds.add(place.provider);
+      if (type.eligibleForTandemn && type.totalCount > 0) {
+        nodeProfiles.push(profileOf(place, type, catalogue));
+      }
+    }
+  }
+  // A provider that nobody named is no domain that a backup could be told to avoid.
+  clouds.delete('');
+  return {
+    poolName: pool.poolName,
+    kind: poolKind(pool),
+    nodeProfiles: eachOnce(nodeProfiles),
+    clouds: [...clouds],
+  };
+}
+
+/** A fleet of a thousand clusters has few kinds of nodes, and every job is held against each profile. */
+function eachOnce(profiles: readonly NodeProfile[]): readonly NodeProfile[] {
+  return [...new Map(profiles.map((profile) => [JSON.stringify(profile), profile])).values()];
+}
+
+function profileOf(place: Place, type: NodeTypeCapacity, catalogue: InstanceCatalogue): NodeProfile {
+  return { ...catalogue.get(place.instanceType), capabilities: acceleratorCapability(type) };
+}
+
+/**
+ * A node type's accelerators as a capability. What the snapshot leaves empty is left out:
+ * an attribute that is not there matches nothing.
+ */
+export function acceleratorCapability(type: NodeTypeCapacity): readonly Capability[] {
+  if (type.acceleratorsPerNode === 0) return [];
+  const attributes: Record<string, string> = {};
+  if (type.acceleratorModel !== '') attributes.model = type.acceleratorModel;
+  if (type.instanceType !== '') attributes.instanceType = type.instanceType;
+  if (type.zone !== '') attributes.zone = type.zone;
+  if (type.fabricId !== '') attributes.fabric = type.fabricId;
+  // As ProtoJSON writes it, so that what a client reads in the map is what it asks for.
+  const purchaseModel = PurchaseModelSchema.value[type.purchaseModel];
+  if (type.purchaseModel !== 0) attributes.purchaseModel = purchaseModel?.name ?? String(type.purchaseModel);
+  return [
+    { name: MAP_ACCELERATOR, count: type.acceleratorsPerNode, attributes: attributes satisfies Attributes },
+  ];
+}
+
+interface NodeTypeInMap {
+  readonly place: Place;
+  readonly type: NodeTypeCapacity;
+}
+
+function nodeTypesOf(snapshots: readonly ClusterResourceMap[]): readonly NodeTypeInMap[] {
+  return snapshots.flatMap((snapshot) =>
+    snapshot.capacityPools.flatMap((pool) =>
+      pool.nodeTypes.map((type) => ({
+        place: {
+          clusterId: snapshot.cluster?.clusterId ?? '',
+          provider: snapshot.cluster?.provider ?? '',
+          region: snapshot.cluster?.region ?? '',
+          zone: type.zone,
+          poolId: pool.id,
+          nodeTypeId: type.id,
+          instanceType: type.instanceType,
+          acceleratorModels: type.acceleratorModel === '' ? [] : [type.acceleratorModel],
+        },
+        type,
+      })),
+    ),
+  );
+}
+
+/** One entry for every number of free accelerators, the fewest first, idle nodes last. */
+function slotsOf(
+  place: Place,
+  type: NodeTypeCapacity,
+  catalogue: InstanceCatalogue,
+): readonly SlotCandidate[] {
+  const occupied = new Map<number, number>();
+  for (const node of type.inUse) {
+    const free = freeOn(node, type.acceleratorsPerNode);
+    occupied.set(free, (occupied.get(free) ?? 0) + 1);
+  }
+  const slots: SlotCandidate[] = [];
+  let firstSlot = 0;
+  const add = (count: number, freeAccelerators: number, idle: boolean): void => {
+    if (count <= 0) return;
+    slots.push({
+      kind: 'slots',
+      place,
+      eligible: type.eligibleForTandemn,
+      firstSlot,
+      count,
+      freeAccelerators,
+      idle,
+      accelerator: acceleratorCapability(type)[0],
+      ...catalogue.get(place.instanceType),
+    });
+    firstSlot += count;
+  };
+  for (const [free, count] of [...occupied].sort(([a], [b]) => a - b)) add(count, free, false);
+  add(type.totalCount - type.inUse.length, type.acceleratorsPerNode, true);
+  return slots;
+}
+
+/** Sums of uint32 stay exact in a double up to two million terms of the largest. */
+function freeOn(node: NodeOccupancy, perNode: number): number {
+  const allocated = node.allocations.reduce((sum, a) => sum + a.acceleratorCount, 0);
+  return Math.max(0, perNode - allocated - node.externalAcceleratorsInUse - node.unavailableAccelerators);
+}

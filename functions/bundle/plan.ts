@@ -1,0 +1,73 @@
+/**
+ * Where each job of each bundle would land now. Pure: it reads candidates and writes
+ * nothing. Bundles are placed one after the other, gold before silver before bronze and
+ * in the order of the request within a band; what an earlier one takes is taken.
+ *
+ * The same candidates in another order give the same plan.
+ */
+
+import type { Candidate } from './candidates.ts';
+import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from './catalogue.ts';
+import { Fleet } from './fleet.ts';
+import { MAX_PLAN_STEPS } from './limits.ts';
+import { type Bundle, type Pool, PRIORITY_BANDS } from './model.ts';
+import { planBundle } from './plan-bundle.ts';
+import type { BundlePlan } from './plan-model.ts';
+import { compilePools } from './tiers.ts';
+import { bandRank } from './variables.ts';
+
+export interface PlanOptions {
+  /** Steps of search for all bundles together; {@link MAX_PLAN_STEPS} unless given. */
+  readonly maxSteps?: number;
+  /** Completes the profiles of elastic tiers, of which an unplaced job is told what would hold it. */
+  readonly catalogue?: InstanceCatalogue;
+}
+
+/**
+ * Plans the bundles on the candidates of their pools. The answer is in the order of the
+ * request. No two candidates may be one node (the same cluster and id).
+ */
+export function planBundles(
+  bundles: readonly Bundle[],
+  pools: readonly Pool[],
+  candidates: readonly Candidate[],
+  options: PlanOptions = {},
+): readonly BundlePlan[] {
+  return planOnFleet(new Fleet(candidates), bundles, pools, options);
+}
+
+/** As {@link planBundles}, on a fleet of which something may be taken already; takes from it. */
+export function planOnFleet(
+  fleet: Fleet,
+  bundles: readonly Bundle[],
+  pools: readonly Pool[],
+  options: PlanOptions,
+): readonly BundlePlan[] {
+  const byName = compilePools(pools);
+  const catalogue = options.catalogue ?? BUILT_IN_CATALOGUE;
+  let stepsLeft = options.maxSteps ?? MAX_PLAN_STEPS;
+  const plans = new Map<number, BundlePlan>();
+  for (const [turn, { bundle, index }] of inOrder(bundles).entries()) {
+    // Steps that an easy bundle leaves are for those after it, never the other way round.
+    const maxSteps = Math.floor(stepsLeft / (bundles.length - turn));
+    const { plan, planned, steps } = planBundle(bundle, {
+      classes: fleet.classes(),
+      pools: byName,
+      catalogue,
+      maxSteps,
+    });
+    stepsLeft -= steps;
+    fleet.commit(planned);
+    plans.set(index, plan);
+  }
+  return bundles.flatMap((_, index) => plans.get(index) ?? []);
+}
+
+/** By the highest band of any job: a gold job waits for no silver one. */
+function inOrder(bundles: readonly Bundle[]): readonly { readonly bundle: Bundle; readonly index: number }[] {
+  const band = (bundle: Bundle): number =>
+    bundle.jobs.reduce((best, job) => Math.min(best, bandRank(job)), PRIORITY_BANDS.length);
+  return bundles
+    .map((bundle, index) => ({ bundle, index, band: band(bundle) }))
+    .sort((a, b) => a.band - b.band || a.index - b.index);
+}

@@ -1,0 +1,79 @@
+/** A node profile as an empty node, so that validation and planning ask the same question of it. */
+import { firstByName, MAP_ACCELERATOR, WHOLE_DEVICE_CAPABILITIES } from './capabilities.ts';
+import type { Device } from './devices.ts';
+import { MAX_DEVICES } from './limits.ts';
+import type { NodeProfile } from './model.ts';
+import type { Needs } from './needs.ts';
+import type { NodeState } from './node.ts';
+import { holdsAll } from './node.ts';
+import { boundedBy, WorkBudget } from './work.ts';
+
+/** Steps after which a profile is given the benefit of the doubt: no finding is made of what is not known. */
+const MAX_STEPS = 20_000;
+
+const NOWHERE = {
+  clusterId: '',
+  provider: '',
+  region: '',
+  zone: '',
+  poolId: '',
+  nodeTypeId: '',
+  instanceType: '',
+  acceleratorModels: [],
+};
+
+/** A new node of the profile. */
+export function emptyNode(profile: NodeProfile): NodeState {
+  const capabilities = firstByName(profile.capabilities ?? []);
+  return {
+    place: NOWHERE,
+    eligible: true,
+    reachable: true,
+    cordoned: false,
+    capacity: { limit: amount(profile.totalCapacity), taken: 0, takenKnown: true },
+    cores: { limit: amount(profile.totalCores), taken: 0, takenKnown: true },
+    capabilities: new Map(
+      [...capabilities].map(([name, { count, attributes }]) => [
+        name,
+        { total: count, taken: 0, attributes },
+      ]),
+    ),
+    devices: devicesOf(profile),
+    services: new Set(),
+  };
+}
+
+/** Whether a new node may hold all of the needs at once. Unknown amounts may be enough. */
+export function mayHold(node: NodeState, needs: Needs): boolean {
+  const answer = boundedBy(() => holdsAll(node, needs, new WorkBudget(MAX_STEPS)));
+  return answer === 'exhausted' || answer;
+}
+
+/** The listed devices, or else those that stand behind the accelerator capabilities. */
+function devicesOf(profile: NodeProfile): readonly Device[] {
+  if (profile.gpus !== undefined && profile.gpus.length > 0) {
+    return profile.gpus
+      .slice(0, MAX_DEVICES)
+      .map((gpu, index) => newDevice(index, gpu.model || undefined, gpu.totalCapacity));
+  }
+  const devices: Device[] = [];
+  for (const [name, { count, attributes }] of firstByName(profile.capabilities ?? [])) {
+    if (!WHOLE_DEVICE_CAPABILITIES.has(name)) continue;
+    const model = new Map(Object.entries(attributes ?? {})).get('model');
+    // An accelerator of the map is one whole; how large others are the capability does not say.
+    const total = name === MAP_ACCELERATOR ? 1 : undefined;
+    for (let i = 0; i < count && devices.length < MAX_DEVICES; i++) {
+      devices.push(newDevice(devices.length, model, total));
+    }
+  }
+  return devices;
+}
+
+/** What is negative or no number at all offers nothing; what is absent stays unknown. */
+function amount(offered: number | undefined): number | undefined {
+  return offered === undefined || offered > 0 ? offered : 0;
+}
+
+function newDevice(index: number, model: string | undefined, total: number | undefined): Device {
+  return { index, model, total, reserved: 0, exclusive: false };
+}

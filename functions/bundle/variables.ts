@@ -1,0 +1,108 @@
+/** The groups of one copy of a bundle as what a search places, in the order in which it places them. */
+import type { NodeClass } from './fleet.ts';
+import type { JobGroups } from './groups.ts';
+import { type Bundle, type BundleJobSpec, PRIORITY_BANDS } from './model.ts';
+import { type Needs, NO_NEEDS, needsKey, needsOf, together } from './needs.ts';
+import { type Copy, type RootOption, rootOptions, type Variable } from './search.ts';
+import type { CompiledPool } from './tiers.ts';
+import type { WorkBudget } from './work.ts';
+
+/** One copy of a bundle. */
+export interface CopyOfBundle {
+  readonly copy: Copy;
+  readonly pool: CompiledPool;
+  readonly groups: JobGroups;
+  /** By job. */
+  readonly needs: readonly Needs[];
+}
+
+/** The copy with its needs; the jobs of a backup are told apart from the primary's by their numbers. */
+export function copyOf(bundle: Bundle, groups: JobGroups, copy: Copy, pool: CompiledPool): CopyOfBundle {
+  const needs = bundle.jobs.map((job, i) => needsOf(job.requirements, jobNumber(bundle, copy, i)));
+  return { copy, pool, groups, needs };
+}
+
+/** Identifies a job of a copy among those of both. */
+export function jobNumber(bundle: Bundle, copy: Copy, job: number): number {
+  return copy === 'primary' ? job : bundle.jobs.length + job;
+}
+
+/** 0 for gold, 1 for silver, 2 for bronze. */
+export function bandRank(job: BundleJobSpec): number {
+  return PRIORITY_BANDS.indexOf(job.requirements?.priorityBand ?? 'bronze');
+}
+
+/**
+ * One variable a group. Groups with a job of a higher band choose first; in a band those
+ * with the fewest nodes to choose from, since they fail soonest.
+ *
+ * @throws WorkExhaustedError
+ */
+export function variablesOf(
+  bundle: Bundle,
+  { copy, pool, groups, needs }: CopyOfBundle,
+  classes: readonly NodeClass[],
+  budget: WorkBudget,
+): readonly Variable[] {
+  const ofGroup = groups.groups.map((jobs) => together(jobs.map((job) => needs[job] ?? NO_NEEDS)));
+  const keys = ofGroup.map(needsKey);
+  const kinds = kindsOf(keys, groups.apart);
+  const rootsByKey = new Map<string, readonly RootOption[]>();
+  const variables = groups.groups.map((jobs, group) => {
+    const groupNeeds = ofGroup[group] ?? NO_NEEDS;
+    const key = keys[group] ?? '';
+    const roots = rootsByKey.get(key) ?? rootOptions(groupNeeds, pool, classes, budget);
+    rootsByKey.set(key, roots);
+    const variable: Variable = {
+      copy,
+      group,
+      needs: groupNeeds,
+      pool,
+      apart: groups.apart[group] ?? new Set(),
+      // A backup's groups are interchangeable among themselves only.
+      kind: (kinds[group] ?? 0) + (copy === 'primary' ? 0 : groups.groups.length),
+      roots,
+    };
+    return { variable, band: bandOf(bundle, jobs) };
+  });
+  return variables
+    .sort(
+      (a, b) =>
+        a.band - b.band ||
+        a.variable.roots.length - b.variable.roots.length ||
+        b.variable.needs.capacity - a.variable.needs.capacity ||
+        a.variable.group - b.variable.group,
+    )
+    .map(({ variable }) => variable);
+}
+
+function bandOf(bundle: Bundle, jobs: readonly number[]): number {
+  return jobs.reduce((best, job) => {
+    const spec = bundle.jobs[job];
+    return spec === undefined ? best : Math.min(best, bandRank(spec));
+  }, PRIORITY_BANDS.length);
+}
+
+/**
+ * Groups with one kind can change places in any plan: they need the same and stand apart
+ * from the same others (each other aside).
+ */
+function kindsOf(keys: readonly string[], apart: readonly ReadonlySet<number>[]): readonly number[] {
+  const leaders = new Map<string, number[]>();
+  return keys.map((key, group) => {
+    const known = leaders.get(key);
+    const twin = known?.find((leader) => areTwins(apart, leader, group));
+    if (twin !== undefined) return twin;
+    if (known === undefined) leaders.set(key, [group]);
+    else known.push(group);
+    return group;
+  });
+}
+
+function areTwins(apart: readonly ReadonlySet<number>[], a: number, b: number): boolean {
+  const ofA = apart[a] ?? new Set<number>();
+  const ofB = apart[b] ?? new Set<number>();
+  if (ofA.size !== ofB.size) return false;
+  for (const other of ofA) if (other !== b && !ofB.has(other)) return false;
+  return true;
+}
