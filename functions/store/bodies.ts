@@ -155,7 +155,8 @@ interface PartKey {
   readonly part: number;
 }
 
-function bodyKey({ bodyId, storedCrc32 }: Pick<BodyRef, 'bodyId' | 'storedCrc32'>): Buffer {
+/** The partition key of a body's parts. */
+export function bodyKey({ bodyId, storedCrc32 }: Pick<BodyRef, 'bodyId' | 'storedCrc32'>): Buffer {
   const key = Buffer.alloc(36);
   key.write(bodyId, 'hex');
   key.writeUInt32BE(storedCrc32, 32);

@@ -45,6 +45,11 @@ function rmap(args: readonly string[], url = service.url, stdin = ''): Promise<R
   });
 }
 
+/** Lines without those of warnings, which stand indented below the file that they are about. */
+function outcomes(stdout: string): readonly string[] {
+  return stdout.split('\n').filter((line) => line !== '' && !line.startsWith('  '));
+}
+
 describe('rmap push', () => {
   it('pushes ProtoJSON, gzip and Protobuf files alike, whatever their names are', async () => {
     const json = readFileSync(KOPS);
@@ -53,24 +58,27 @@ describe('rmap push', () => {
     const binary = join(folder, 'b.json');
     writeFileSync(binary, toBinary(ClusterResourceMapSchema, decodeSnapshot(json, 'json')));
     const { code, stdout } = await rmap(['push', KOPS, zipped, binary]);
-    expect(stdout.split('\n')).toEqual([
+    expect(outcomes(stdout)).toEqual([
       `${KOPS}: PUBLISHED kops-l4 at 4`,
       `${zipped}: ALREADY_PUBLISHED kops-l4 at 4`,
       `${binary}: ALREADY_PUBLISHED kops-l4 at 4`,
-      '',
     ]);
+    expect(stdout.split('\n')[1]).toBe(
+      '  warn unspecified_purchase_model capacity_pools[0].node_types[0].purchase_model: ' +
+        'purchase_model of node type "control-plane" of pool "control-plane" is not set; say how its nodes are paid for',
+    );
     expect(code).toBe(0);
   });
 
   it('reads standard input, and prints ProtoJSON when asked to', async () => {
     const file = join(SAMPLES, 'upcloud-l40s-t0.json');
     const { code, stdout } = await rmap(['push', '-', '--json'], service.url, readFileSync(file, 'utf8'));
-    expect(JSON.parse(stdout)).toEqual({
+    expect(JSON.parse(stdout)).toMatchObject({
       outcome: 'PUSH_OUTCOME_PUBLISHED',
       clusterId: 'upcloud-l40s',
       logicalCounter: '1',
       highWaterMark: '1',
-      warnings: [],
+      warnings: [{ code: 'unspecified_purchase_model', severity: 'warn' }],
       omittedWarnings: 0,
     });
     expect(code).toBe(0);
@@ -83,7 +91,7 @@ describe('rmap push', () => {
     expect(stderr).toBe(
       `${old}: [counter_regressed] Counter 3 of cluster "kops-l4" is below 4, which was accepted before; use 5 or above.\n`,
     );
-    expect(stdout).toBe(`${KOPS}: ALREADY_PUBLISHED kops-l4 at 4\n`);
+    expect(outcomes(stdout)).toEqual([`${KOPS}: ALREADY_PUBLISHED kops-l4 at 4`]);
     expect(code).toBe(1);
   });
 

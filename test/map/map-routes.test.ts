@@ -241,7 +241,7 @@ async function damage(store: TestStore, clusterId: string): Promise<void> {
   await store.client.send(
     new UpdateItemCommand({
       TableName: store.tables.bodies,
-      Key: { bodyId: { B: Buffer.from(head.body.bodyId, 'hex') }, part: { N: '0' } },
+      Key: { bodyId: { B: bodyKey(head.body) }, part: { N: '0' } },
       UpdateExpression: 'SET #data = :data',
       ExpressionAttributeNames: { '#data': 'data' },
       ExpressionAttributeValues: { ':data': { B: Buffer.alloc(head.body.storedBytes, 7) } },
