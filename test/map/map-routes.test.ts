@@ -8,6 +8,7 @@ import {
   GlobalResourceMapSchema,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { VectorClockSchema } from '../../functions/gen/resourcemap/v1/service_pb.ts';
+import { bodyKey } from '../../functions/store/bodies.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
 import { serveStore, type TestService } from './service.ts';
 import { clusterSnapshot } from './snapshots.ts';
