@@ -1,6 +1,10 @@
 /**
  * The rule book: one file a section. A snapshot that cannot be true is refused with
  * every reason, in document order: as its fields are numbered and its elements stand.
+ *
+ * What follows from one finding is not reported as another: an allocation is not
+ * off target when its target does not exist, and no number of nodes is out of bounds
+ * that are inverted. Each finding is something to mend.
  */
 import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import { FindingCollector, type Findings } from '../findings.ts';

@@ -123,7 +123,7 @@ function checkRank(rank: RankEntry, index: SnapshotIndex, out: FindingCollector)
   }
   checkChainBounds(rank, out);
   checkChainCount(rank, out);
-  for (const chain of rank.children) checkChain(chain, out);
+  for (const chain of rank.children) checkChain(chain, index, out);
   checkPhase(status, rank, out);
 }
 
@@ -233,6 +233,8 @@ function reportInvertedBounds(
 function checkChainCount(rank: RankEntry, out: FindingCollector): void {
   const { maxChains, desiredChains } = rank.rank;
   const { liveChains } = rank;
+  // No number of chains could satisfy bounds that are inverted, so it is not blamed for that.
+  if (maxChains !== undefined && desiredChains !== undefined && desiredChains > maxChains) return;
   if (maxChains !== undefined && liveChains > maxChains) {
     out.report(
       jobRules.chains_above_max,
@@ -252,7 +254,7 @@ function checkChainCount(rank: RankEntry, out: FindingCollector): void {
   }
 }
 
-function checkChain(chain: ChainEntry, out: FindingCollector): void {
+function checkChain(chain: ChainEntry, index: SnapshotIndex, out: FindingCollector): void {
   const { chainId, pods, status } = chain.chain;
   if (!chain.validId) reportInvalidId(chainId, () => chain.path, 'chain_id', out);
   const { duplicateOf } = chain;
@@ -269,7 +271,11 @@ function checkChain(chain: ChainEntry, out: FindingCollector): void {
   for (let p = 0; p < pods.length; p++) {
     const { podIndex, status: podStatus } = pods[p] as PodState;
     const phase = podStatus?.phase ?? WorkloadPhase.UNKNOWN;
-    if (isActive(phase) && !chain.isAllocated(podIndex)) {
+    if (
+      isActive(phase) &&
+      !chain.isAllocated(podIndex) &&
+      !index.referredChain(chain).isAllocated(podIndex)
+    ) {
       out.report(
         jobRules.running_without_allocation,
         () => `${chain.path}.pods[${p}]`,
@@ -292,7 +298,8 @@ function isActive(phase: WorkloadPhase): boolean {
 function checkPodIndexes(chain: ChainEntry, out: FindingCollector): void {
   const { pods } = chain.chain;
   const required = chain.rank.rank.podRequirements.length;
-  if (pods.length === required && isCounting(pods)) return;
+  // Without requirements the rank is refused, and no number of pods would be right.
+  if (required === 0 || (pods.length === required && isCounting(pods))) return;
   const fault = podIndexFault(pods, required);
   if (fault === undefined) return;
   out.report(
@@ -300,7 +307,7 @@ function checkPodIndexes(chain: ChainEntry, out: FindingCollector): void {
     () => `${chain.path}.pods`,
     () =>
       `${fault} in ${chain.name}, whose rank has ${required} pod_requirements; ` +
-      (required === 0 ? 'so it has no pods' : `give one PodState for each index from 0 to ${required - 1}`),
+      `give one PodState for each index from 0 to ${required - 1}`,
   );
 }
 

@@ -119,18 +119,20 @@ function checkAllocation(
   const rank = job?.childById(allocation.rankId);
   const chain = rank?.childById(allocation.chainId);
   const requirement = chain?.rank.rank.podRequirements[allocation.podIndex];
+  const isFirst = chain?.allocate(allocation.podIndex) === true;
   if (chain !== undefined && requirement !== undefined) {
-    checkPlacement(allocation.podIndex, chain, requirement, at, index, out);
+    checkPlacement(allocation.podIndex, isFirst, chain, requirement, at, index, out);
   }
   if (requirement === undefined || !(job?.validId && rank?.validId && chain?.validId)) {
     checkReference(allocation, job, rank, chain, at, out);
   }
-  checkCount(allocation, chain, requirement, at, out);
+  checkCount(allocation, chain, requirement, at, index, out);
 }
 
 /** What concerns the allocation of a pod that is there: where it stands, that it is the only one, and that the pod runs. */
 function checkPlacement(
   podIndex: number,
+  isFirst: boolean,
   chain: ChainEntry,
   { poolId, nodeTypeId }: PodRequirement,
   at: AllocationCursor,
@@ -138,7 +140,9 @@ function checkPlacement(
   out: FindingCollector,
 ): void {
   const { nodeType } = at;
-  if (nodeTypeId !== nodeType.id || poolId !== nodeType.pool.id) {
+  const onTarget = nodeTypeId === nodeType.id && poolId === nodeType.pool.id;
+  // A requirement on nothing is refused as such; no allocation could stand there.
+  if (!onTarget && index.nodeTypeById(poolId, nodeTypeId) !== undefined) {
     out.report(
       occupancyRules.allocation_off_target,
       () => at.path,
@@ -147,7 +151,7 @@ function checkPlacement(
         `${nodeTypeName(poolId, nodeTypeId)}; it must stand there`,
     );
   }
-  if (!chain.allocate(podIndex)) {
+  if (!isFirst) {
     out.report(
       occupancyRules.duplicate_allocation,
       () => at.path,
@@ -203,15 +207,14 @@ function checkReference(
       () => `chain_id ${quote(chainId)} is not a chain of ${rank.name}; list the chain there`,
     );
   }
+  // A rank without requirements is refused as such.
   const requirements = chain?.rank.rank.podRequirements.length ?? 0;
-  if (chain !== undefined && podIndex >= requirements) {
+  if (chain !== undefined && requirements > 0 && podIndex >= requirements) {
     out.report(
       occupancyRules.unknown_allocation,
       () => `${at.path}.pod_index`,
       () =>
-        requirements === 0
-          ? `pod_index is ${podIndex}, but ${chain.rank.name} has no pod_requirements`
-          : `pod_index is ${podIndex}, but ${chain.rank.name} has ${requirements} pod_requirements; the highest index is ${requirements - 1}`,
+        `pod_index is ${podIndex}, but ${chain.rank.name} has ${requirements} pod_requirements; the highest index is ${requirements - 1}`,
     );
   }
 }
@@ -221,6 +224,7 @@ function checkCount(
   chain: ChainEntry | undefined,
   requirement: PodRequirement | undefined,
   at: AllocationCursor,
+  index: SnapshotIndex,
   out: FindingCollector,
 ): void {
   if (acceleratorCount === 0) {
@@ -230,7 +234,11 @@ function checkCount(
       () =>
         'accelerator_count is 0; an allocation holds at least 1, and a pod that holds none has no allocation',
     );
-  } else if (requirement !== undefined && acceleratorCount !== requirement.acceleratorCount) {
+  } else if (
+    requirement !== undefined &&
+    acceleratorCount !== requirement.acceleratorCount &&
+    fitsOnNode(requirement, index)
+  ) {
     out.report(
       occupancyRules.allocation_count_mismatch,
       () => `${at.path}.accelerator_count`,
@@ -239,4 +247,10 @@ function checkCount(
         `${requirement.acceleratorCount}; they must be equal`,
     );
   }
+}
+
+/** A requirement that no node could meet is refused as such; no allocation could equal it. */
+function fitsOnNode({ poolId, nodeTypeId, acceleratorCount }: PodRequirement, index: SnapshotIndex): boolean {
+  const perNode = index.nodeTypeById(poolId, nodeTypeId)?.type.acceleratorsPerNode ?? Infinity;
+  return acceleratorCount > 0 && acceleratorCount <= perNode;
 }

@@ -73,7 +73,6 @@ export function checkPool(pool: PoolEntry, out: FindingCollector): void {
     );
   }
   if (minNodes === undefined && maxNodes === undefined && maxAccelerators === undefined) return;
-  const sums = sumNodes(pool);
   if (minNodes !== undefined && maxNodes !== undefined && minNodes > maxNodes) {
     out.report(
       poolRules.pool_bounds_inverted,
@@ -82,14 +81,22 @@ export function checkPool(pool: PoolEntry, out: FindingCollector): void {
         `min_nodes ${minNodes} of pool ${quote(id)} is above its max_nodes ${maxNodes}; it must be at most that`,
     );
   }
-  if (minNodes !== undefined && sums.nodes < minNodes) {
+  checkPoolBounds(pool, out);
+}
+
+function checkPoolBounds(pool: PoolEntry, out: FindingCollector): void {
+  const { id, minNodes = 0, maxNodes = Infinity, maxAccelerators = Infinity } = pool.pool;
+  const sums = sumNodes(pool);
+  // No number of nodes could satisfy bounds that are inverted, so it is not blamed for that.
+  const satisfiable = minNodes <= maxNodes;
+  if (satisfiable && sums.nodes < minNodes) {
     out.report(
       poolRules.pool_out_of_bounds,
       () => `${pool.path}.min_nodes`,
       () => `pool ${quote(id)} has ${sums.nodes} nodes, fewer than its min_nodes ${minNodes}`,
     );
   }
-  if (maxNodes !== undefined && sums.nodes + sums.pendingNodes > maxNodes) {
+  if (satisfiable && sums.nodes + sums.pendingNodes > maxNodes) {
     out.report(
       poolRules.pool_out_of_bounds,
       () => `${pool.path}.max_nodes`,
@@ -97,7 +104,7 @@ export function checkPool(pool: PoolEntry, out: FindingCollector): void {
         `pool ${quote(id)} has ${sums.nodes} nodes and ${sums.pendingNodes} pending ones, more than its max_nodes ${maxNodes}`,
     );
   }
-  if (maxAccelerators !== undefined && sums.accelerators > maxAccelerators) {
+  if (sums.accelerators > maxAccelerators) {
     out.report(
       poolRules.pool_out_of_bounds,
       () => `${pool.path}.max_accelerators`,

@@ -47,23 +47,32 @@ class ReservationEntry {
 class ReservedRank {
   /** The first reservation on each node type, in document order. */
   readonly byNodeType = new Map<NodeTypeEntry, ReservationEntry>();
+  readonly reservedTypes = new Set<NodeTypeEntry>();
   /** The node types that the pods of a chain stand on, in the order of the requirements. */
   readonly spannedTypes = new Set<NodeTypeEntry>();
+  /** Whether that is all: a rank that requires nothing, or a node type that is not there, is refused as such. */
+  readonly spansKnownTypes: boolean;
   #leading: ReservationEntry | undefined;
 
   constructor(
     readonly rank: RankEntry,
     index: SnapshotIndex,
   ) {
-    for (const { poolId, nodeTypeId } of rank.rank.podRequirements) {
+    const requirements = rank.rank.podRequirements;
+    let unknownTargets = 0;
+    for (const { poolId, nodeTypeId } of requirements) {
       const target = index.nodeTypeById(poolId, nodeTypeId);
-      if (target !== undefined) this.spannedTypes.add(target);
+      if (target === undefined) unknownTargets++;
+      else this.spannedTypes.add(target);
     }
+    this.spansKnownTypes = requirements.length > 0 && unknownTargets === 0;
   }
 
-  add(entry: ReservationEntry, target: NodeTypeEntry): void {
-    if (this.byNodeType.has(target)) return;
-    this.byNodeType.set(target, entry);
+  add(entry: ReservationEntry): void {
+    if (this.byNodeType.has(entry.nodeType)) return;
+    const target = targetOf(entry.nodeType);
+    this.byNodeType.set(entry.nodeType, entry);
+    this.reservedTypes.add(target);
     if (entry.reservation.additionalChains > 0 && this.spannedTypes.has(target)) this.#leading ??= entry;
   }
 
@@ -96,7 +105,6 @@ export class ReservationIndex {
   }
 
   #addAll(nodeType: NodeTypeEntry): void {
-    const target = targetOf(nodeType);
     for (const [position, reservation] of nodeType.type.reservedForAutoscaling.entries()) {
       const rank = this.index.rankById(reservation.jobId, reservation.rankId);
       if (rank === undefined) continue;
@@ -105,7 +113,7 @@ export class ReservationIndex {
         reserved = new ReservedRank(rank, this.index);
         this.#byRank.set(rank, reserved);
       }
-      reserved.add(new ReservationEntry(reservation, nodeType, position), target);
+      reserved.add(new ReservationEntry(reservation, nodeType, position));
     }
   }
 }
@@ -141,8 +149,8 @@ export function checkReservations(
 /** What concerns the reservation as a whole: that it is the only one, on a type of the rank's, and on all of them. */
 function checkShape(entry: ReservationEntry, reserved: ReservedRank, out: FindingCollector): void {
   const { nodeType } = entry;
-  const { rank, byNodeType, spannedTypes } = reserved;
-  const first = byNodeType.get(targetOf(nodeType));
+  const { rank, byNodeType, reservedTypes, spannedTypes } = reserved;
+  const first = byNodeType.get(nodeType);
   if (first !== undefined && !isSame(first, entry)) {
     out.report(
       reservationRules.duplicate_reservation,
@@ -151,7 +159,7 @@ function checkShape(entry: ReservationEntry, reserved: ReservedRank, out: Findin
         `${rank.name} is reserved on ${nodeType.name} in ${first.path} already; give one entry with the number of all chains`,
     );
   }
-  if (!spannedTypes.has(targetOf(nodeType))) {
+  if (reserved.spansKnownTypes && !spannedTypes.has(targetOf(nodeType))) {
     out.report(
       reservationRules.reservation_off_target,
       () => entry.path,
@@ -160,7 +168,7 @@ function checkShape(entry: ReservationEntry, reserved: ReservedRank, out: Findin
   }
   const [firstOfAll] = byNodeType.values();
   if (!reserved.spans || firstOfAll === undefined || !isSame(firstOfAll, entry)) return;
-  const missing = [...spannedTypes].filter((type) => !byNodeType.has(type));
+  const missing = [...spannedTypes].filter((type) => !reservedTypes.has(type));
   const [one] = missing;
   if (one === undefined) return;
   out.report(
@@ -238,9 +246,8 @@ function checkCount(
 
 /** Duplicates and reservations off target are refused as such; their counts say nothing more. */
 function isCompared(entry: ReservationEntry, { byNodeType, spannedTypes }: ReservedRank): boolean {
-  const target = targetOf(entry.nodeType);
-  const first = byNodeType.get(target);
-  return first !== undefined && isSame(first, entry) && spannedTypes.has(target);
+  const first = byNodeType.get(entry.nodeType);
+  return first !== undefined && isSame(first, entry) && spannedTypes.has(targetOf(entry.nodeType));
 }
 
 function isSame(a: ReservationEntry, b: ReservationEntry): boolean {

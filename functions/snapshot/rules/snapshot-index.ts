@@ -2,7 +2,7 @@
  * The snapshot with its references resolved: one pass over the definitions, so that
  * the rules look every reference up once and never search.
  *
- * Where an id is defined twice the first definition stands for it, and what the
+ * Where an id is defined twice the first definition stands for it, and what only the
  * second one contains is found under the same id: one duplicate is one finding, not
  * a hundred references gone astray. Lookups are nested, one a level; ids are opaque,
  * so no two of them are ever joined to one key.
@@ -47,16 +47,20 @@ const MAX_COMPARED = 8;
 /**
  * Something with children that have ids. Most jobs have one rank and most ranks a
  * few chains, which are found by comparing; a `Map` for each would cost more than all
- * else that is done with them. Where there are more children, or two parents with
- * one id share theirs, there is one.
+ * else that is done with them. There is one where the children are many.
  */
 abstract class ParentEntry<Child extends Entry> extends Entry {
   #children: Child[] = NO_CHILDREN;
   #byId: Map<string, Child> | undefined;
+  /** The children of all siblings with this id, where there are several. */
+  #family: Map<string, Child> | undefined;
 
-  constructor(id: string, position: number, duplicateOf: ParentEntry<Child> | undefined) {
+  constructor(
+    id: string,
+    position: number,
+    override readonly duplicateOf: ParentEntry<Child> | undefined,
+  ) {
     super(id, position, duplicateOf);
-    this.#byId = duplicateOf?.shareChildren();
   }
 
   /** Every child, in document order. */
@@ -64,11 +68,16 @@ abstract class ParentEntry<Child extends Entry> extends Entry {
     return this.#children;
   }
 
-  /** The first child with that id, of this parent or of another one with its id. */
-  childById(id: string): Child | undefined {
+  /** The first of this parent's own children with that id. */
+  ownChildById(id: string): Child | undefined {
     if (this.#byId !== undefined) return this.#byId.get(id);
     for (const child of this.#children) if (child.id === id) return child;
     return undefined;
+  }
+
+  /** What the id means in a reference: the first such child of this parent, or else of the later ones with its id. */
+  childById(id: string): Child | undefined {
+    return this.#family === undefined ? this.ownChildById(id) : this.#family.get(id);
   }
 
   /** Adds the next child in document order. */
@@ -76,23 +85,25 @@ abstract class ParentEntry<Child extends Entry> extends Entry {
     // An array that grows from empty reserves room for 17, which an only child would waste.
     if (this.#children.length === 0) this.#children = [child];
     else this.#children.push(child);
-    if (this.#byId !== undefined) {
-      if (child.duplicateOf === undefined) this.#byId.set(child.id, child);
-    } else if (this.#children.length > MAX_COMPARED) {
-      this.shareChildren();
-    }
+    if (this.#byId !== undefined) addFirst(this.#byId, child);
+    else if (this.#children.length > MAX_COMPARED) this.#byId = firstById(this.#children);
+    this.duplicateOf?.adopt(child);
   }
 
-  /** The map that this parent and the later ones with its id find their children by. */
-  protected shareChildren(): Map<string, Child> {
-    if (this.#byId === undefined) {
-      this.#byId = new Map();
-      for (const child of this.#children) {
-        if (child.duplicateOf === undefined) this.#byId.set(child.id, child);
-      }
-    }
-    return this.#byId;
+  protected adopt(child: Child): void {
+    this.#family ??= firstById(this.#children);
+    addFirst(this.#family, child);
   }
+}
+
+function firstById<Child extends Entry>(children: readonly Child[]): Map<string, Child> {
+  const byId = new Map<string, Child>();
+  for (const child of children) addFirst(byId, child);
+  return byId;
+}
+
+function addFirst<Child extends Entry>(byId: Map<string, Child>, child: Child): void {
+  if (!byId.has(child.id)) byId.set(child.id, child);
 }
 
 /** A capacity pool. */
@@ -259,6 +270,11 @@ export class SnapshotIndex {
     return job;
   }
 
+  /** The chain that allocations of this one's ids refer to: itself, unless an id is defined twice. */
+  referredChain(chain: ChainEntry): ChainEntry {
+    return this.rankById(chain.rank.job.id, chain.rank.id)?.childById(chain.id) ?? chain;
+  }
+
   rankById(jobId: string, rankId: string): RankEntry | undefined {
     return this.jobById(jobId)?.childById(rankId);
   }
@@ -299,7 +315,7 @@ export class SnapshotIndex {
     if (first === undefined) this.#poolsById.set(pool.id, entry);
     this.pools.push(entry);
     for (const [t, type] of pool.nodeTypes.entries()) {
-      entry.addChild(new NodeTypeEntry(type, entry, t, entry.childById(type.id)));
+      entry.addChild(new NodeTypeEntry(type, entry, t, entry.ownChildById(type.id)));
     }
   }
 
@@ -310,12 +326,13 @@ export class SnapshotIndex {
     this.jobs.push(entry);
     for (let r = 0; r < job.ranks.length; r++) {
       const rank = job.ranks[r] as RankState;
-      const rankEntry = new RankEntry(rank, entry, r, entry.childById(rank.rankId));
+      const rankEntry = new RankEntry(rank, entry, r, entry.ownChildById(rank.rankId));
       entry.addChild(rankEntry);
       for (let c = 0; c < rank.chains.length; c++) {
         const chain = rank.chains[c] as ChainState;
-        rankEntry.addChild(new ChainEntry(chain, rankEntry, c, rankEntry.childById(chain.chainId)));
-        if (!hasEnded(chain)) rankEntry.liveChains++;
+        const first = rankEntry.ownChildById(chain.chainId);
+        rankEntry.addChild(new ChainEntry(chain, rankEntry, c, first));
+        if (first === undefined && !hasEnded(chain)) rankEntry.liveChains++;
       }
     }
   }
