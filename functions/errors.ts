@@ -19,6 +19,8 @@ export type ErrorCode =
   | 'unsupported_encoding'
   | 'not_acceptable'
   | 'invalid_snapshot'
+  | 'invalid_fit_request'
+  | 'unknown_chain'
   | 'counter_regressed'
   | 'counter_reused'
   | 'cluster_not_found'

@@ -25,6 +25,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   map_too_large: { status: 413, title: 'The answer is too large to be carried' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   unsupported_encoding: { status: 415, title: 'The content encoding is not supported' },
+  invalid_fit_request: { status: 422, title: 'The shape that is asked for makes no sense' },
+  unknown_chain: { status: 422, title: 'A chain to be released is not in the map' },
   invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },
   contention: { status: 503, title: 'Too many writers of one cluster' },
   store_unavailable: { status: 503, title: 'The store does not answer' },

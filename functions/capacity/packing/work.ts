@@ -12,6 +12,12 @@ export const STEPS_PER_DECISION = 1_000_000;
 /** Steps for all decisions of one request; what it asks beyond them is undecided. About 2 to 4 s. */
 export const STEPS_PER_REQUEST = 20_000_000;
 
+/**
+ * Steps for all of one cluster's demand, once per change of its content. A cluster made up
+ * to be hard costs a second, and the others nothing.
+ */
+export const STEPS_PER_VIEW = 5_000_000;
+
 /** Steps that are left, of one decision or of many. */
 export class Work {
   #left: number;
