@@ -96,7 +96,7 @@ export interface SearchOptions {
   readonly budget: WorkBudget;
   /** Solutions with more violations are none. */
   readonly maxViolations?: number;
-  /** Tiers that the first variables must keep to. */
+  /** The last tier that each of the first variables may stand in. */
   readonly tiers?: readonly number[];
   /** Nodes on which something stands already. */
   readonly standing?: readonly TouchedNode[];
@@ -261,7 +261,7 @@ class Search {
     const options: Option[] = [];
     const consider = (option: Omit<Option, 'violations' | 'neighbours'>, position: number): void => {
       this.#budget.spend(1);
-      if (tier !== undefined && option.tier !== tier) return;
+      if (tier !== undefined && option.tier > tier) return;
       const others = standing.filter((node) => node !== option.touched);
       const neighbours = this.#neighbours(option.class.state.place, others);
       if (this.#rules.az === 'hard' && neighbours < others.length) return;

@@ -283,5 +283,7 @@ function shownAttributes(offered: Capability, requirement: CapabilityRequirement
 }
 
 function nameAPool(configured: ReadonlyMap<string, unknown>): string {
-  return configured.size === 0 ? 'no pool is.' : `name one that is: ${listNames([...configured.keys()])}.`;
+  return configured.size === 0
+    ? 'no pool is configured.'
+    : `name one that is configured: ${listNames([...configured.keys()])}.`;
 }

@@ -3,15 +3,15 @@ import { type Place, sameAz, sameCloud } from './place.ts';
 import { findNodes, type RootOption, type SearchOptions, type Solution, type Variable } from './search.ts';
 import { boundedBy } from './work.ts';
 
-/** A solution, and whether none with fewer violations exists in the same tiers of the primary. */
+/** A solution, and whether there is none with fewer violations whose primary stands in no later tiers. */
 export interface LeastShared {
   readonly solution: Solution;
   readonly proven: boolean;
 }
 
 /**
- * Looks for solutions with ever fewer violations whose primary keeps to the tiers that it
- * has: a better backup never costs the primary its tier.
+ * Looks for solutions with ever fewer violations, in which no group of the primary stands
+ * in a later tier than it does: a better backup never costs the primary its tier.
  */
 export function shareLess(
   variables: readonly Variable[],
@@ -44,7 +44,7 @@ function leastViolations(
 ): number {
   const primary = variables
     .filter((v) => v.copy === 'primary')
-    .map((v, i) => domainsOf(v.roots.filter((root) => root.tier === tiers[i])));
+    .map((v, i) => domainsOf(v.roots.filter((root) => root.tier <= (tiers[i] ?? 0))));
   const isForced = (place: Place, compare: (a: Place, b: Place) => string): boolean =>
     primary.some((places) => {
       budget.spend(places.length);
