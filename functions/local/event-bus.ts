@@ -24,7 +24,7 @@ export interface BusEvent {
 /** What became of one entry of a PutEvents call. */
 export type PutResult =
   | { readonly EventId: string }
-  | { readonly ErrorCode: 'InvalidArgument' | 'MalformedDetail'; readonly ErrorMessage: string };
+  | { readonly ErrorCode: string; readonly ErrorMessage: string };
 
 /** A call that is refused as a whole. */
 export class PutEventsError extends Error {

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../expire/membership.ts';
 import { EngineInUseError } from './dynalite.ts';
 import { pushSamples } from './samples.ts';
 import { type Engine, type LocalService, startService } from './service.ts';
@@ -16,6 +17,9 @@ interface Options {
   readonly memory: boolean;
   readonly endpoint?: string;
   readonly samples: boolean;
+  readonly omitAfter: number;
+  readonly retireAfter: number;
+  readonly announceRefreshes: boolean;
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -29,6 +33,16 @@ function parsePort(value: string): number {
 function parseEndpoint(value: string): string {
   if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
   throw new InvalidArgumentError('An endpoint is a URL such as http://127.0.0.1:8000.');
+}
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+/** Milliseconds of a duration such as 15m. */
+function parseDuration(value: string): number {
+  const [, digits, unit] = /^(\d{1,6})([smh])$/.exec(value) ?? [];
+  if (digits !== undefined && unit !== undefined)
+    return Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS];
+  throw new InvalidArgumentError('A duration is a number of seconds, minutes or hours: 90s, 15m, 24h.');
 }
 
 const program = new Command('npm start --')
@@ -49,6 +63,20 @@ const program = new Command('npm start --')
       .env('DYNAMODB_ENDPOINT')
       .argParser(parseEndpoint),
   )
+  .addOption(
+    new Option(
+      '--omit-after <duration>',
+      'take a cluster out of the map when it has not pushed for this long',
+    )
+      .default(DEFAULT_MEMBERSHIP.omitAfterMs, '15m')
+      .argParser(parseDuration),
+  )
+  .addOption(
+    new Option('--retire-after <duration>', 'keep only the counter of a cluster that is out for this long')
+      .default(DEFAULT_MEMBERSHIP.retireAfterMs, '24h')
+      .argParser(parseDuration),
+  )
+  .option('--announce-refreshes', 'tell of pushes that changed nothing but counter and time, too', false)
   .option('--samples', 'push the sample clusters at start and show the map', false)
   .showHelpAfterError('(npm start -- --help lists the options)');
 
@@ -113,9 +141,21 @@ const engine = (() => {
     return fail(`The folder ${options.data} cannot be used: ${(error as Error).message}`);
   }
 })();
-const service = await startService({ engine, port: options.port, host: options.host }).catch(
-  (error: unknown) => fail(explain(error, options)),
-);
+const membership = (() => {
+  try {
+    return checkMembership({ omitAfterMs: options.omitAfter, retireAfterMs: options.retireAfter });
+  } catch (error) {
+    if (!(error instanceof MembershipError)) throw error;
+    return fail(error.message);
+  }
+})();
+const service = await startService({
+  engine,
+  port: options.port,
+  host: options.host,
+  membership,
+  announceRefreshes: options.announceRefreshes,
+}).catch((error: unknown) => fail(explain(error, options)));
 closeOnSignal(service);
 if (options.samples) await pushSamples(service.url, (line) => process.stdout.write(`${line}\n`));
 process.stdout.write(`Resource Map is ready at ${service.url} (data in ${describe(engine)}).\n`);

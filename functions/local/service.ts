@@ -4,19 +4,28 @@
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { serve } from '@hono/node-server';
 import type { MiddlewareHandler } from 'hono';
+import { DEFAULT_MEMBERSHIP, type Membership } from '../expire/membership.ts';
 import { createApp } from '../http/app.ts';
 import { mapRoutes } from '../map/routes.ts';
 import { ChangeSignal } from '../map/wait.ts';
+import { announcer } from '../notify/announce.ts';
+import { eventBridgeClient } from '../notify/client.ts';
+import { EventPublisher } from '../notify/publisher.ts';
 import { pushRoutes } from '../push/routes.ts';
 import { DEFAULT_CACHE_BYTES } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
 import { createTables } from '../store/create-tables.ts';
 import { DEFAULT_SHARDS, type Tables } from '../store/tables.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../telemetry.ts';
+import { BUS_PATH, busRoutes } from './bus-routes.ts';
 import { startDynalite } from './dynalite.ts';
+import { LocalBus } from './event-bus.ts';
+import { changesOfEndpoint, changesOfOwnEngine, type HeadChanges } from './head-changes.ts';
 import { indexRoutes } from './index-routes.ts';
+import { SWEEP_EVERY_MS, startSweepTimer } from './sweep-timer.ts';
 
 /** Where the data is: a folder, memory, or a DynamoDB that somebody else runs. */
 export type Engine =
@@ -30,6 +39,11 @@ export interface ServiceOptions {
   readonly port: number;
   readonly host: string;
   readonly telemetry?: Telemetry;
+  readonly membership?: Membership;
+  /** Whether refreshes bring events, too. */
+  readonly announceRefreshes?: boolean;
+  /** Milliseconds between two sweeps. */
+  readonly sweepEveryMs?: number;
 }
 
 /** A running service. */
@@ -48,20 +62,38 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const client = dynamoClient(engine.endpoint);
   try {
     await createTables(client, LOCAL_TABLES);
+    const changes = await headChanges(options.engine, client, telemetry);
     const store = storeOn(client, LOCAL_TABLES);
+    const bus = new LocalBus();
     const app = createApp(telemetry);
-    const changes = new ChangeSignal();
-    app.use(wakeAfterWrites(changes));
+    const waiters = new ChangeSignal();
+    app.use(wakeAfterWrites(waiters));
     indexRoutes(app);
     pushRoutes(app, { store, telemetry, now: Date.now });
-    mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: DEFAULT_CACHE_BYTES, changes });
+    mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
+    busRoutes(app, bus);
     const server = await listen(app.fetch, options);
     const { port } = server.address() as AddressInfo;
-    const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+    const events = eventBridgeClient(`${httpUrl(reachable(options.host), port)}${BUS_PATH}`);
+    const publisher = new EventPublisher(events, 'default');
+    const announceRefreshes = options.announceRefreshes ?? false;
+    changes.start(announcer({ publisher, telemetry, announceRefreshes, now: Date.now }), telemetry);
+    const sweeper = startSweepTimer(
+      { heads: store.heads, shards: LOCAL_TABLES.shards, telemetry },
+      options.membership ?? DEFAULT_MEMBERSHIP,
+      options.sweepEveryMs ?? SWEEP_EVERY_MS,
+    );
     return {
-      url: `http://${host}:${port}`,
+      url: httpUrl(options.host, port),
       close: async () => {
-        changes.end();
+        waiters.end();
+        await sweeper.stop();
+        // A connection whose answer is under way now must not be kept for another request.
+        server.keepAliveTimeout = 1;
+        // Listeners go first: their answers have no end of their own to wait for.
+        bus.close();
+        await changes.stop();
+        events.destroy();
         await new Promise<void>((resolve) => {
           server.close(() => resolve());
           server.closeIdleConnections();
@@ -94,6 +126,21 @@ async function startEngine(engine: Engine): Promise<{ endpoint: string; close():
     case 'folder':
       return startDynalite(engine.folder);
   }
+}
+
+function headChanges(engine: Engine, client: DynamoDBClient, telemetry: Telemetry): Promise<HeadChanges> {
+  return engine.kind === 'endpoint'
+    ? changesOfEndpoint(client, engine.endpoint, LOCAL_TABLES.heads, telemetry)
+    : Promise.resolve(changesOfOwnEngine(client, LOCAL_TABLES.heads));
+}
+
+function httpUrl(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** An address to listen on for all that a machine has is none to connect to. */
+function reachable(host: string): string {
+  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 }
 
 function listen(

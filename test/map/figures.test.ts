@@ -40,6 +40,7 @@ function headOf(clusterId: string): Head {
       rawBytes: 41_083,
       storedBytes: 5_646,
       crc32: 0xdead_beef,
+      storedCrc32: 0xfeed_beef,
       expiresAtS: 1_767_312_000,
     },
     identity: { displayName: 'Production 1', provider: 'aws', region: 'eu-west-1', site: '' },

@@ -89,7 +89,7 @@ it('both pairs of chain bounds that are inverted are reported', () => {
 });
 
 it('a whole rank or chain that stands twice is one duplicate', () => {
-  const { capacityPools } = running({});
+  const { capacityPools = [] } = running({});
   const pods = [{ podIndex: 0, status: { phase: WorkloadPhase.RUNNING } }];
   const limits = { maxChains: 2, desiredChains: 1 };
   const theRank = () => rank({ chains: [chain({ pods })], ...limits });
