@@ -2,9 +2,7 @@
  * The whole service in one process: the same apps that run as functions, mounted
  * together, on an engine of its own or on one that is given.
  */
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { serve } from '@hono/node-server';
 import type { MiddlewareHandler } from 'hono';
 import { createApp } from '../http/app.ts';
 import { mapRoutes } from '../map/routes.ts';
@@ -16,6 +14,7 @@ import { createTables } from '../store/create-tables.ts';
 import { DEFAULT_SHARDS, type Tables } from '../store/tables.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../telemetry.ts';
 import { startDynalite } from './dynalite.ts';
+import { listen } from './http-server.ts';
 import { indexRoutes } from './index-routes.ts';
 
 /** Where the data is: a folder, memory, or a DynamoDB that somebody else runs. */
@@ -55,7 +54,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     indexRoutes(app);
     pushRoutes(app, { store, telemetry, now: Date.now });
     mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: DEFAULT_CACHE_BYTES, changes });
-    const server = await listen(app.fetch, options);
+    const server = await listen(app, options.host, options.port);
     const { port } = server.address() as AddressInfo;
     const host = options.host.includes(':') ? `[${options.host}]` : options.host;
     return {
@@ -94,16 +93,4 @@ async function startEngine(engine: Engine): Promise<{ endpoint: string; close():
     case 'folder':
       return startDynalite(engine.folder);
   }
-}
-
-function listen(
-  fetch: (request: Request) => Response | Promise<Response>,
-  { port, host }: { readonly port: number; readonly host: string },
-): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch, port, hostname: host, overrideGlobalObjects: false }, () =>
-      resolve(server as Server),
-    );
-    server.once('error', reject);
-  });
 }
