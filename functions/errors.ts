@@ -11,10 +11,13 @@ export type ErrorCode =
   | 'malformed_protobuf'
   | 'malformed_json'
   | 'malformed_encoding'
+  | 'incomplete_body'
   | 'invalid_cluster_id'
   | 'invalid_query'
   | 'body_too_large'
   | 'map_too_large'
+  | 'too_many_elements'
+  | 'nested_too_deeply'
   | 'unsupported_media_type'
   | 'unsupported_encoding'
   | 'not_acceptable'
@@ -28,7 +31,11 @@ export type ErrorCode =
   | 'snapshot_unavailable'
   | 'not_found'
   | 'method_not_allowed'
+  | 'malformed_request'
+  | 'request_timeout'
+  | 'headers_too_large'
   | 'contention'
+  | 'overloaded'
   | 'store_unavailable'
   | 'internal';
 
@@ -81,7 +88,7 @@ export class MalformedBodyError extends ResourceMapError {
   override readonly name = 'MalformedBodyError';
 
   constructor(
-    code: 'empty_body' | 'malformed_protobuf' | 'malformed_json' | 'malformed_encoding',
+    code: 'empty_body' | 'malformed_protobuf' | 'malformed_json' | 'malformed_encoding' | 'incomplete_body',
     detail: string,
     details: ErrorDetails = {},
     options?: ErrorOptions,

@@ -8,11 +8,17 @@ import { requestId } from 'hono/request-id';
 import { ResourceMapError } from '../errors.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { undecodedPath } from './cluster-path.ts';
+import { MAX_BYTES_IN_FLIGHT } from './limits.ts';
+import { MemoryBudget, type MemoryShare } from './memory-budget.ts';
 import { problemResponse } from './problem.ts';
 
 /** Variables of a request. */
 export interface AppEnv {
-  Variables: { requestId: string };
+  Variables: {
+    requestId: string;
+    /** What the request holds of the process's memory; given back once it is answered. */
+    memory: MemoryShare;
+  };
 }
 
 export type App = Hono<AppEnv>;
@@ -21,6 +27,16 @@ export type App = Hono<AppEnv>;
 export function createApp(telemetry: Telemetry): App {
   const app = new Hono<AppEnv>({ getPath: undecodedPath });
   app.use(requestId());
+  const memory = new MemoryBudget(MAX_BYTES_IN_FLIGHT);
+  app.use(async (c, next) => {
+    const share = memory.open();
+    c.set('memory', share);
+    try {
+      await next();
+    } finally {
+      share.close();
+    }
+  });
   app.use(
     methodNotAllowed({
       app,

@@ -1,4 +1,4 @@
-/** What one request may cost, each number with its reason. */
+/** What one request may cost, each number with its reason. What a snapshot may be is in `snapshot/limits.ts`. */
 
 /**
  * Bytes of a body as sent. API Gateway ends at 10 MB and Lambda at 6 MB of base64, so
@@ -20,3 +20,51 @@ export const MAX_SYNC_BYTES = 4 * 1024 * 1024;
  * headers have their share.
  */
 export const MAX_LAMBDA_ANSWER_BYTES = 4_600_000;
+
+/**
+ * Bytes that one byte of gzip may stand for. Deflate ends at 1,032; real snapshots, in
+ * which every node and pod has a name, reach 40.
+ */
+export const MAX_INFLATE_RATIO = 100;
+
+/**
+ * Bytes up to which the ratio is not asked: a small snapshot of many equal nodes
+ * deflates to nearly nothing, and a body of this size costs little.
+ */
+export const RATIO_FREE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Bodies that are inflated at the same time. Inflating runs on libuv's four threads,
+ * which the embedded database needs as well.
+ */
+export const MAX_CONCURRENT_INFLATES = 2;
+
+/** Bodies that wait to be inflated: at 20 ms for one that is within the free bytes, about a second. */
+export const MAX_WAITING_INFLATES = 64;
+
+/**
+ * Bytes of one element of a decoded message: the largest, a node type, takes 218 while
+ * it is empty.
+ */
+export const BYTES_PER_ELEMENT = 256;
+
+/**
+ * Bytes that the bodies of all requests under way may hold: the largest body that is
+ * within all limits, twice, and room for the many small ones.
+ */
+export const MAX_BYTES_IN_FLIGHT = 768 * 1024 * 1024;
+
+/**
+ * Bytes of a request line with all headers: a cluster id takes at most 759 percent-encoded,
+ * a token with many claims some 4,000. API Gateway ends at 10,240.
+ */
+export const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Milliseconds in which the headers of a request must have arrived: they fit in a few packets. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+
+/** Milliseconds in which a whole request must have arrived: the largest body at 2 Mbit/s. */
+export const REQUEST_TIMEOUT_MS = 60_000;
+
+/** Seconds after which a client that met an overload may try again. */
+export const RETRY_OVERLOAD_S = 1;

@@ -5,6 +5,23 @@ import { PROBLEMS } from './status.ts';
 
 /** Answers with a problem; its cause stays here. */
 export function problemResponse(c: Context, error: ResourceMapError): Response {
+  const { status, headers, body } = problemOf(error, c.req.path, c.get('requestId'));
+  return c.body(body, status, headers);
+}
+
+/** An answer, for where there is no context to answer with. */
+export interface Problem {
+  readonly status: (typeof PROBLEMS)[keyof typeof PROBLEMS]['status'];
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/**
+ * The problem of an error.
+ *
+ * @param instance path of the request, where it is known
+ */
+export function problemOf(error: ResourceMapError, instance: string | undefined, requestId: string): Problem {
   const { status, title } = PROBLEMS[error.code];
   const { highWaterMark, findings, omittedFindings, retryAfterSeconds, allow } = error.details;
   const body = {
@@ -12,9 +29,9 @@ export function problemResponse(c: Context, error: ResourceMapError): Response {
     title,
     status,
     detail: error.detail,
-    instance: c.req.path,
+    ...(instance === undefined ? {} : { instance }),
     code: error.code,
-    requestId: c.get('requestId'),
+    requestId,
     // As everywhere on the wire, 64-bit integers are strings.
     ...(highWaterMark === undefined ? {} : { highWaterMark: String(highWaterMark) }),
     ...(findings === undefined ? {} : { findings }),
@@ -23,5 +40,5 @@ export function problemResponse(c: Context, error: ResourceMapError): Response {
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
   if (allow !== undefined) headers.allow = allow.join(', ');
-  return c.body(JSON.stringify(body), status, headers);
+  return { status, headers, body: JSON.stringify(body) };
 }

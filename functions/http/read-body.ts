@@ -2,11 +2,12 @@
  * Reads a body with its limits applied while it is read: neither a body without
  * Content-Length nor a gzip bomb is ever held whole.
  */
-import { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import type { Context } from 'hono';
 import { MalformedBodyError, ResourceMapError } from '../errors.ts';
+import type { AppEnv } from './app.ts';
+import { inflate } from './inflate.ts';
 import { MAX_BODY_BYTES, MAX_INFLATED_BYTES } from './limits.ts';
+import type { MemoryShare } from './memory-budget.ts';
 
 /** Bytes of a body, as sent and after inflating. */
 export interface BodyLimits {
@@ -17,18 +18,28 @@ export interface BodyLimits {
 export const BODY_LIMITS: BodyLimits = { sentBytes: MAX_BODY_BYTES, inflatedBytes: MAX_INFLATED_BYTES };
 
 /**
- * The body, inflated where its Content-Encoding is gzip.
+ * The body, inflated where its Content-Encoding is gzip. It counts against the memory of
+ * the process until the request is answered.
  *
- * @throws ResourceMapError `body_too_large`, `unsupported_encoding`; MalformedBodyError `malformed_encoding`
+ * @throws ResourceMapError `body_too_large`, `unsupported_encoding`, `overloaded`;
+ *   MalformedBodyError `malformed_encoding`, `incomplete_body`
  */
-export async function readBody(c: Context, limits: BodyLimits = BODY_LIMITS): Promise<Uint8Array> {
+export async function readBody(c: Context<AppEnv>, limits: BodyLimits = BODY_LIMITS): Promise<Uint8Array> {
   const gzipped = isGzipped(c);
   const declared = Number(c.req.header('content-length') ?? 0);
-  if (declared > limits.sentBytes) throw tooLarge(`${declared} bytes`, limits.sentBytes, 'sent');
-  const stream = c.req.raw.body;
-  if (stream === null) return new Uint8Array(0);
-  const sent = Readable.from(limited(Readable.fromWeb(stream as never), limits.sentBytes, 'sent'));
-  return gzipped ? inflate(sent, limits.inflatedBytes) : collect(sent);
+  if (declared > limits.sentBytes) throw tooLarge(`${declared} bytes`, limits.sentBytes);
+  const memory = c.get('memory');
+  const sent = await collect(
+    c.req.raw.body,
+    limits.sentBytes,
+    Math.min(declared || FIRST_BYTES, FIRST_BYTES),
+    memory,
+  );
+  if (!gzipped) return sent;
+  const body = await inflate(sent, limits.inflatedBytes);
+  memory.take(body.length);
+  memory.giveBack(sent.length);
+  return body;
 }
 
 function isGzipped(c: Context): boolean {
@@ -41,53 +52,54 @@ function isGzipped(c: Context): boolean {
   );
 }
 
-async function inflate(sent: Readable, limit: number): Promise<Uint8Array> {
-  const gunzip = createGunzip();
-  sent.on('error', (error) => gunzip.destroy(error));
-  sent.pipe(gunzip);
+/** Most pushes fit without growing, and what a client declares and never sends takes no more. */
+const FIRST_BYTES = 64 * 1024;
+
+/** Copies the chunks together as they come: each would otherwise be an object, and a hostile client sends single bytes. */
+async function collect(
+  stream: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+  firstBytes: number,
+  memory: MemoryShare,
+): Promise<Uint8Array> {
+  if (stream === null) return new Uint8Array(0);
+  memory.take(firstBytes);
+  let body = Buffer.allocUnsafeSlow(firstBytes);
+  let length = 0;
+  for await (const chunk of chunksOf(stream)) {
+    const needed = length + chunk.length;
+    if (needed > maxBytes) throw tooLarge(`more than ${maxBytes} bytes`, maxBytes);
+    if (needed > body.length) {
+      const larger = Math.min(maxBytes, Math.max(needed, 2 * body.length));
+      memory.take(larger);
+      const grown = Buffer.allocUnsafeSlow(larger);
+      body.copy(grown, 0, 0, length);
+      memory.giveBack(body.length);
+      body = grown;
+    }
+    body.set(chunk, length);
+    length = needed;
+  }
+  return body.subarray(0, length);
+}
+
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
-    return await collect(limited(gunzip, limit, 'inflated'));
+    yield* stream;
   } catch (cause) {
-    if (cause instanceof ResourceMapError) throw cause;
+    // Nobody may be left to read the answer, but the log shall not call it a failure of ours.
     throw new MalformedBodyError(
-      'malformed_encoding',
-      `The body is not valid gzip: ${cause instanceof Error ? cause.message : String(cause)}. ` +
-        'Send all of it, or leave Content-Encoding out.',
+      'incomplete_body',
+      'The body broke off before its end; send all of it.',
       {},
       { cause },
     );
-  } finally {
-    sent.unpipe(gunzip);
-    sent.destroy();
-    gunzip.destroy();
   }
 }
 
-async function* limited(
-  chunks: AsyncIterable<Uint8Array>,
-  limit: number,
-  what: 'sent' | 'inflated',
-): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > limit) throw tooLarge(`more than ${limit} bytes`, limit, what);
-    yield chunk;
-  }
-}
-
-async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  const [only] = all;
-  return all.length === 1 && only !== undefined ? only : Buffer.concat(all);
-}
-
-function tooLarge(size: string, limit: number, what: 'sent' | 'inflated'): ResourceMapError {
+function tooLarge(size: string, limit: number): ResourceMapError {
   return new ResourceMapError(
     'body_too_large',
-    what === 'sent'
-      ? `The body has ${size}; at most ${limit} may be sent. Compress it with gzip.`
-      : `The body inflates to ${size}, which is the most that is taken.`,
+    `The body has ${size}; at most ${limit} may be sent. Compress it with gzip.`,
   );
 }

@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../errors.ts';
 
 interface Problem {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 406 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 406 | 408 | 409 | 413 | 415 | 422 | 431 | 500 | 503;
   readonly title: string;
 }
 
@@ -11,6 +11,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   malformed_protobuf: { status: 400, title: 'The body is not the expected Protobuf message' },
   malformed_json: { status: 400, title: 'The body is not the expected JSON' },
   malformed_encoding: { status: 400, title: 'The body cannot be decompressed' },
+  incomplete_body: { status: 400, title: 'The body broke off' },
+  malformed_request: { status: 400, title: 'The request is not valid HTTP' },
   invalid_cluster_id: { status: 400, title: 'The cluster id in the URL cannot be one' },
   invalid_query: { status: 400, title: 'A query parameter is not understood' },
   cluster_not_found: { status: 404, title: 'No such cluster' },
@@ -19,16 +21,21 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   not_found: { status: 404, title: 'No such resource' },
   method_not_allowed: { status: 405, title: 'The resource does not know this method' },
   not_acceptable: { status: 406, title: 'No representation that the client accepts' },
+  request_timeout: { status: 408, title: 'The request did not arrive in time' },
   counter_regressed: { status: 409, title: 'The counter is below the high-water mark' },
   counter_reused: { status: 409, title: 'The counter was used for another snapshot' },
+  nested_too_deeply: { status: 400, title: 'The body is nested too deeply' },
   body_too_large: { status: 413, title: 'The body is too large' },
   map_too_large: { status: 413, title: 'The answer is too large to be carried' },
+  too_many_elements: { status: 413, title: 'The body has too many elements' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   unsupported_encoding: { status: 415, title: 'The content encoding is not supported' },
   invalid_fit_request: { status: 422, title: 'The shape that is asked for makes no sense' },
   unknown_chain: { status: 422, title: 'A chain to be released is not in the map' },
   invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },
+  headers_too_large: { status: 431, title: 'The headers are too large' },
   contention: { status: 503, title: 'Too many writers of one cluster' },
+  overloaded: { status: 503, title: 'Too much is under way' },
   store_unavailable: { status: 503, title: 'The store does not answer' },
   internal: { status: 500, title: 'The service failed' },
 };

@@ -2,10 +2,8 @@
  * The whole service in one process: the same apps that run as functions, mounted
  * together, on an engine of its own or on one that is given.
  */
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { serve } from '@hono/node-server';
 import type { MiddlewareHandler } from 'hono';
 import { DEFAULT_MEMBERSHIP, type Membership } from '../expire/membership.ts';
 import { createApp } from '../http/app.ts';
@@ -24,6 +22,7 @@ import { BUS_PATH, busRoutes } from './bus-routes.ts';
 import { startDynalite } from './dynalite.ts';
 import { LocalBus } from './event-bus.ts';
 import { changesOfEndpoint, changesOfOwnEngine, type HeadChanges } from './head-changes.ts';
+import { listen } from './http-server.ts';
 import { indexRoutes } from './index-routes.ts';
 import { SWEEP_EVERY_MS, startSweepTimer } from './sweep-timer.ts';
 
@@ -72,7 +71,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     pushRoutes(app, { store, telemetry, now: Date.now });
     mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
     busRoutes(app, bus);
-    const server = await listen(app.fetch, options);
+    const server = await listen(app, options.host, options.port);
     const { port } = server.address() as AddressInfo;
     const events = eventBridgeClient(`${httpUrl(reachable(options.host), port)}${BUS_PATH}`);
     const publisher = new EventPublisher(events, 'default');
@@ -141,16 +140,4 @@ function httpUrl(host: string, port: number): string {
 /** An address to listen on for all that a machine has is none to connect to. */
 function reachable(host: string): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-}
-
-function listen(
-  fetch: (request: Request) => Response | Promise<Response>,
-  { port, host }: { readonly port: number; readonly host: string },
-): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch, port, hostname: host, overrideGlobalObjects: false }, () =>
-      resolve(server as Server),
-    );
-    server.once('error', reject);
-  });
 }

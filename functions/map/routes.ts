@@ -5,7 +5,6 @@ import { ResourceMapError } from '../errors.ts';
 import {
   ClusterListSchema,
   ClusterStatusSchema,
-  type SyncRequest,
   SyncRequestSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
 import { clockEtag } from '../globalmap/clock.ts';
@@ -26,13 +25,13 @@ import type { App } from '../http/app.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../http/cluster-path.ts';
 import { matchesEtag } from '../http/conditional.ts';
 import { MAX_SYNC_BYTES } from '../http/limits.ts';
-import { acceptsGzip, type ResponseFormat, requestFormat, responseFormat } from '../http/media-type.ts';
+import { acceptsGzip, type ResponseFormat, responseFormat } from '../http/media-type.ts';
 import { preferredWaitSeconds } from '../http/prefer.ts';
 import { refuseUnknownParameters } from '../http/query.ts';
-import { type BodyLimits, readBody } from '../http/read-body.ts';
+import type { BodyLimits } from '../http/read-body.ts';
+import { readMessage } from '../http/read-message.ts';
 import { respond } from '../http/respond.ts';
 import { REVALIDATE, sendPieces } from '../http/send-pieces.ts';
-import { decodeMessage } from '../snapshot/decode.ts';
 import type { Store } from '../store/commit.ts';
 import { ClusterNotFoundError } from '../store/errors.ts';
 import type { Head } from '../store/head.ts';
@@ -98,7 +97,7 @@ export function mapRoutes(app: App, deps: MapDeps): void {
     refuseUnknownParameters(c, []);
     const wanted = wantedForm(c);
     const { patience, headers } = patienceOf(c, changes);
-    const question = await readSyncRequest(c);
+    const question = await readMessage(c, SyncRequestSchema, { limits: SYNC_LIMITS, mayBeEmpty: true });
     const query: SyncQuery = {
       callerClock: new Map(Object.entries(question.vectorClock)),
       filter: question.filter ?? WHOLE_MAP,
@@ -215,15 +214,6 @@ function patienceOf(
     patience: { changes, waitMs: seconds * 1_000, signal: c.req.raw.signal },
     headers: seconds === 0 ? {} : { 'preference-applied': `wait=${seconds}` },
   };
-}
-
-/** A message without fields is no bytes at all in Protobuf: the question of a caller that has nothing yet. */
-async function readSyncRequest(c: Context): Promise<SyncRequest> {
-  const format = requestFormat(c);
-  const bytes = await readBody(c, SYNC_LIMITS);
-  return format === 'protobuf' && bytes.length === 0
-    ? create(SyncRequestSchema)
-    : decodeMessage(SyncRequestSchema, bytes, format);
 }
 
 function notModified(c: Context, etag: string, headers: Readonly<Record<string, string>> = {}): Response {

@@ -1,6 +1,7 @@
 /** What an agent may do: push, and take its cluster out of the map. */
 import { create } from '@bufbuild/protobuf';
 import { ResourceMapError } from '../errors.ts';
+import { ClusterResourceMapSchema } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import {
   ClusterStatusSchema,
   FindingSchema,
@@ -9,11 +10,10 @@ import {
 } from '../gen/resourcemap/v1/service_pb.ts';
 import type { App } from '../http/app.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../http/cluster-path.ts';
-import { requestFormat, responseFormat } from '../http/media-type.ts';
+import { responseFormat } from '../http/media-type.ts';
 import { booleanParameter, refuseUnknownParameters } from '../http/query.ts';
-import { readBody } from '../http/read-body.ts';
+import { readMessage } from '../http/read-message.ts';
 import { respond } from '../http/respond.ts';
-import { decodeSnapshot } from '../snapshot/decode.ts';
 import { omitCluster, type Store } from '../store/commit.ts';
 import type { Decision } from '../store/decide.ts';
 import { cutUtf8 } from '../store/identity.ts';
@@ -43,10 +43,9 @@ export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void 
     refuseUnknownParameters(c, ['allow_jump', 'strict']);
     const allowJump = booleanParameter(c, 'allow_jump');
     const strict = booleanParameter(c, 'strict');
-    const format = requestFormat(c);
     // Asked now, so that a client that takes neither format learns it before anything is written.
     responseFormat(c);
-    const snapshot = decodeSnapshot(await readBody(c), format);
+    const snapshot = await readMessage(c, ClusterResourceMapSchema);
     const published = await publishSnapshot(store, { clusterId, snapshot, allowJump, strict }, now());
     const outcome = OUTCOMES[published.decision];
     telemetry.count('Pushes', 1, { outcome: PushOutcome[outcome] });

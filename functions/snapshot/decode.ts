@@ -13,6 +13,8 @@ import { MalformedBodyError } from '../errors.ts';
 import { type ClusterResourceMap, ClusterResourceMapSchema } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import { FindingCollector } from './findings.ts';
 import { checkJsonShape } from './json-shape.ts';
+import { scanJson } from './scan-json.ts';
+import { scanProtobuf } from './scan-protobuf.ts';
 
 /** The two forms of every message on the wire. */
 export type WireFormat = 'protobuf' | 'json';
@@ -21,17 +23,24 @@ export type WireFormat = 'protobuf' | 'json';
  * Decodes a snapshot. Unknown Protobuf fields are kept, since a newer agent may send
  * them; unknown JSON fields are refused, since they could not be kept.
  *
- * @throws MalformedBodyError
+ * @throws MalformedBodyError; ResourceMapError `too_many_elements`, `nested_too_deeply`
  */
 export function decodeSnapshot(bytes: Uint8Array, format: WireFormat): ClusterResourceMap {
   return decodeMessage(ClusterResourceMapSchema, bytes, format);
 }
 
-/** Decodes any message of the API, as {@link decodeSnapshot} does. */
+/**
+ * Decodes any message of the API, as {@link decodeSnapshot} does.
+ *
+ * @param admit told the number of elements (JSON: of values) before any of them is built;
+ *   what it throws refuses the body
+ * @throws MalformedBodyError; ResourceMapError `too_many_elements`, `nested_too_deeply`
+ */
 export function decodeMessage<Desc extends DescMessage>(
   schema: Desc,
   bytes: Uint8Array,
   format: WireFormat,
+  admit: (elements: number) => void = () => undefined,
 ): MessageShape<Desc> {
   if (bytes.length === 0) {
     throw new MalformedBodyError(
@@ -39,6 +48,7 @@ export function decodeMessage<Desc extends DescMessage>(
       `The body is empty; send one ${schema.name} as application/x-protobuf or application/json.`,
     );
   }
+  admit(format === 'protobuf' ? scanProtobuf(schema, bytes) : scanJson(bytes));
   return format === 'protobuf' ? decodeProtobuf(schema, bytes) : decodeJson(schema, bytes);
 }
 

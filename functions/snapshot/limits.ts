@@ -14,3 +14,26 @@ export const MAX_COUNTER_JUMP = 2n ** 53n;
 
 /** The last uint64 has no successor, so no counter may be it. */
 export const COUNTER_EXHAUSTED = 2n ** 64n - 1n;
+
+/**
+ * Messages, list entries, map entries and unknown fields of a body: a cluster of 100,000
+ * nodes with a pod on each has some 700,000. Each takes up to 220 bytes of heap once
+ * decoded, however few it takes on the wire.
+ */
+export const MAX_ELEMENTS = 1_000_000;
+
+/**
+ * Values of a JSON body: what half as large a snapshot has in Protobuf. A value takes up
+ * to 200 bytes while a body is parsed and checked.
+ */
+export const MAX_JSON_VALUES = 2_000_000;
+
+/**
+ * Different map keys of a body, or different names of a JSON one. JavaScript engines keep
+ * every name they meet, and the shape of every object; a clock of this many clusters is
+ * the most that anybody needs.
+ */
+export const MAX_DISTINCT_KEYS = 65_536;
+
+/** Messages within messages, or groups: the deepest message of the API has eight levels. */
+export const MAX_NESTING = 64;

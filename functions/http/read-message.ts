@@ -1,0 +1,34 @@
+/** Reads a request's body as a message, in the format that its Content-Type names. */
+import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import type { Context } from 'hono';
+import { decodeMessage } from '../snapshot/decode.ts';
+import type { AppEnv } from './app.ts';
+import { BYTES_PER_ELEMENT } from './limits.ts';
+import { requestFormat } from './media-type.ts';
+import { BODY_LIMITS, type BodyLimits, readBody } from './read-body.ts';
+
+export interface ReadMessageOptions {
+  readonly limits?: BodyLimits;
+  /** A Protobuf message without fields is no bytes at all, which is worth a complaint where it cannot be meant. */
+  readonly mayBeEmpty?: boolean;
+}
+
+/**
+ * The message. What it takes in memory counts against the process until the request is
+ * answered.
+ *
+ * @throws ResourceMapError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
+ *   `too_many_elements`, `nested_too_deeply`, `overloaded`; MalformedBodyError
+ */
+export async function readMessage<Desc extends DescMessage>(
+  c: Context<AppEnv>,
+  schema: Desc,
+  { limits = BODY_LIMITS, mayBeEmpty = false }: ReadMessageOptions = {},
+): Promise<MessageShape<Desc>> {
+  const format = requestFormat(c);
+  const bytes = await readBody(c, limits);
+  if (mayBeEmpty && format === 'protobuf' && bytes.length === 0) return create(schema);
+  return decodeMessage(schema, bytes, format, (elements) =>
+    c.get('memory').take(elements * BYTES_PER_ELEMENT),
+  );
+}

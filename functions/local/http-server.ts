@@ -1,0 +1,88 @@
+/**
+ * An app behind Node's HTTP server, with limits on what never reaches the app. What the
+ * server itself refuses is answered with problem details like everything else.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { getRequestListener } from '@hono/node-server';
+import { ResourceMapError } from '../errors.ts';
+import type { App } from '../http/app.ts';
+import { HEADERS_TIMEOUT_MS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from '../http/limits.ts';
+import { problemOf } from '../http/problem.ts';
+
+/** Listens; the server answers once this resolves. @param port 0 picks a free one */
+export function listen(app: App, host: string, port: number): Promise<Server> {
+  const answer = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    // Only for what cannot become a request at all: errors of the app are answered by the app.
+    errorHandler: (error) => refusal(new ResourceMapError('malformed_request', unreadable(error))),
+  });
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      // Node would answer without a word; the listener refuses a request without Host as well.
+      requireHostHeader: false,
+    },
+    answer,
+  );
+  // Likewise: what a client expects of us beyond 100-continue does not change the answer.
+  server.on('checkExpectation', answer);
+  const answers = new WeakMap<Duplex, ServerResponse>();
+  server.on('request', (request, response) => answers.set(request.socket, response));
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
+    const underWay = answers.get(socket);
+    const midAnswer = underWay?.headersSent === true && !underWay.writableFinished;
+    if (cause.code === 'ECONNRESET' || !socket.writable || midAnswer) socket.destroy();
+    else refuseRaw(cause, socket);
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+function refusal(error: ResourceMapError): Response {
+  const { status, headers, body } = withRequestId(error);
+  return new Response(body, { status, headers });
+}
+
+/** Writes an answer where Node has no request to answer: the parser gave up on the connection. */
+function refuseRaw(cause: NodeJS.ErrnoException, socket: Duplex): void {
+  const { status, headers, body } = withRequestId(parserRefusal(cause));
+  const lines = Object.entries({
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+}
+
+function parserRefusal(cause: NodeJS.ErrnoException): ResourceMapError {
+  switch (cause.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ResourceMapError(
+        'headers_too_large',
+        `The request line and headers have more than ${MAX_HEADER_BYTES} bytes, which is the most that is taken.`,
+      );
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ResourceMapError(
+        'request_timeout',
+        `The headers did not arrive within ${HEADERS_TIMEOUT_MS / 1_000} s, or the whole request within ${REQUEST_TIMEOUT_MS / 1_000} s.`,
+      );
+    default:
+      return new ResourceMapError('malformed_request', unreadable(cause));
+  }
+}
+
+function unreadable(cause: unknown): string {
+  return `The request is not valid HTTP: ${cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause)}.`;
+}
+
+function withRequestId(error: ResourceMapError): ReturnType<typeof problemOf> {
+  const requestId = randomUUID();
+  const problem = problemOf(error, undefined, requestId);
+  return { ...problem, headers: { ...problem.headers, 'x-request-id': requestId } };
+}

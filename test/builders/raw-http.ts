@@ -1,0 +1,57 @@
+/** Requests as bytes on a socket: what fetch would tidy up, refuse or add is sent as it is written here. */
+import { connect } from 'node:net';
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/**
+ * Sends bytes and reads one answer. The connection is then closed.
+ *
+ * @param url of the service
+ * @param timeoutMs after which a service that does not answer fails the test
+ */
+export function sendRaw(
+  url: string,
+  request: string | readonly (string | Uint8Array)[],
+  timeoutMs = 15_000,
+): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname);
+    const received: Buffer[] = [];
+    const timer = setTimeout(() => socket.destroy(new Error(`No answer within ${timeoutMs} ms.`)), timeoutMs);
+    socket.on('connect', () => {
+      for (const part of typeof request === 'string' ? [request] : request) socket.write(part);
+    });
+    const finish = (error?: Error): void => {
+      clearTimeout(timer);
+      const answer = parse(Buffer.concat(received));
+      if (answer !== undefined) resolve(answer);
+      else reject(error ?? new Error('The connection was closed without an answer.'));
+    };
+    socket.on('data', (chunk) => {
+      received.push(chunk);
+      if (parse(Buffer.concat(received)) !== undefined) socket.destroy();
+    });
+    socket.on('error', finish);
+    socket.on('close', () => finish());
+  });
+}
+
+function parse(bytes: Buffer): RawAnswer | undefined {
+  const head = bytes.indexOf('\r\n\r\n');
+  if (head === -1) return undefined;
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, head).split('\r\n');
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+    }),
+  );
+  const body = bytes.subarray(head + 4);
+  if (body.length < Number(headers.get('content-length') ?? 0)) return undefined;
+  return { status: Number(statusLine.split(' ')[1]), headers, body: body.toString('utf8') };
+}
