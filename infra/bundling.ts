@@ -10,7 +10,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { type BuildOptions, build } from 'esbuild';
-import { FUNCTION_ENTRIES, type FunctionName } from './functions.ts';
+import { FUNCTIONS, type FunctionName } from './functions.ts';
 
 /** The root of the project. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -57,7 +57,7 @@ export async function bundleFunction(name: FunctionName, folder: string): Promis
   const file = join(target, BUNDLE_FILE);
   const { outputFiles } = await build({
     ...BUILD_OPTIONS,
-    entryPoints: [FUNCTION_ENTRIES[name]],
+    entryPoints: [FUNCTIONS[name].entry],
     outfile: file,
     write: false,
   });

@@ -1,15 +1,55 @@
 /**
- * The Lambda functions there are. Bundling, the stack and the tests all walk this table, so
- * that none of them can forget one.
+ * The Lambda functions there are: what each is built from, what it may use and do. Bundling,
+ * the stack and the tests all walk this table, so that none of them can forget one.
  */
 
 /** The folder of a function under `functions/`, and its name wherever one is needed. */
-export type FunctionName = keyof typeof FUNCTION_ENTRIES;
+export type FunctionName = keyof typeof FUNCTIONS;
 
-/** The file of each that exports `handler`, from the root of the project. */
-export const FUNCTION_ENTRIES = {
-  push: 'functions/push/handler.ts',
-  map: 'functions/map/handler.ts',
-} as const;
+/** A table of {@link Data}. */
+export type TableName = 'heads' | 'bodies';
 
-export const FUNCTION_NAMES = Object.keys(FUNCTION_ENTRIES) as readonly FunctionName[];
+export interface FunctionDefinition {
+  /** The file that exports `handler`, from the root of the project. */
+  readonly entry: string;
+  /** What the console shows beside its name. */
+  readonly description: string;
+  /** Megabytes; Lambda gives CPU in proportion, one whole core at 1,769. */
+  readonly memoryMb: number;
+  readonly timeoutSeconds: number;
+  /** The actions on each table that its code calls, and no others; a test compares them with what it calls. */
+  readonly tableActions: Readonly<Partial<Record<TableName, readonly string[]>>>;
+}
+
+/** Beyond this API Gateway has given up on an HTTP API's integration, and nobody reads the answer. */
+const HTTP_TIMEOUT_SECONDS = 29;
+
+/** One whole core: what decodes and deflates is no cheaper on half of one, only later. */
+const ONE_CORE_MB = 1_769;
+
+export const FUNCTIONS = {
+  push: {
+    entry: 'functions/push/handler.ts',
+    description: 'Takes the pushes of the agents',
+    // The largest snapshot that may come, 64 MB inflated, becomes some ten times that as objects.
+    memoryMb: ONE_CORE_MB,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    tableActions: {
+      heads: ['dynamodb:GetItem', 'dynamodb:PutItem'],
+      bodies: ['dynamodb:PutItem'],
+    },
+  },
+  map: {
+    entry: 'functions/map/handler.ts',
+    description: 'Serves the map and what is known of each cluster',
+    // Bodies are kept between requests, and an answer is spliced from them in memory.
+    memoryMb: ONE_CORE_MB,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    tableActions: {
+      heads: ['dynamodb:GetItem', 'dynamodb:Query'],
+      bodies: ['dynamodb:BatchGetItem'],
+    },
+  },
+} as const satisfies Readonly<Record<string, FunctionDefinition>>;
+
+export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as readonly FunctionName[];

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type BuildOptions, build } from 'esbuild';
 import { BUILD_OPTIONS, bundleFunction } from '../../infra/bundling.ts';
-import { FUNCTION_ENTRIES } from '../../infra/functions.ts';
+import { FUNCTIONS } from '../../infra/functions.ts';
 import { findNode24 } from '../infra/node24.ts';
 
 const RUNS = 30;
@@ -68,7 +68,7 @@ async function variantsIn(root: string): Promise<readonly Variant[]> {
       ...BUILD_OPTIONS,
       sourcemap: 'linked',
       ...options,
-      entryPoints: [FUNCTION_ENTRIES.push],
+      entryPoints: [FUNCTIONS.push.entry],
       outfile,
     });
     return outfile;

@@ -13,7 +13,7 @@ import { encodeBody } from '../../functions/snapshot/canonical.ts';
 import { dynamoClient } from '../../functions/store/client.ts';
 import { createTables } from '../../functions/store/create-tables.ts';
 import { type Bundle, bundleFunction, bundleFunctions, ROOT } from '../../infra/bundling.ts';
-import { FUNCTION_ENTRIES, FUNCTION_NAMES, type FunctionName } from '../../infra/functions.ts';
+import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import {
   type ClientRequest,
   type ClientResponse,
@@ -58,7 +58,7 @@ describe('the table of functions', () => {
       existsSync(join(ROOT, 'functions', name, 'handler.ts')),
     );
     expect(folders.map((name) => `functions/${name}/handler.ts`).sort()).toEqual(
-      Object.values(FUNCTION_ENTRIES).sort(),
+      FUNCTION_NAMES.map((name) => FUNCTIONS[name].entry).sort(),
     );
   });
 });
@@ -99,7 +99,7 @@ describe.each(FUNCTION_NAMES)('the bundle of %s', (name) => {
   test('maps its code to our sources, and to no library', async () => {
     const json = JSON.parse(await readFile(`${bundleOf(name).file}.map`, 'utf8'));
     const sources = json.sources as readonly string[];
-    expect(sources).toContain(FUNCTION_ENTRIES[name]);
+    expect(sources).toContain(FUNCTIONS[name].entry);
     expect(sources.filter((source) => !/^(functions|infra)\/.*\.ts$/.test(source))).toEqual([]);
     const code = (await readFile(bundleOf(name).file, 'utf8')).split('\n');
     const line = code.findIndex((text) => text.includes('is not set; the deployed stack sets it'));

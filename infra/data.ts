@@ -1,0 +1,39 @@
+/** The tables. Whatever happens to the stack, they stay, unless the stage says that it is throw-away. */
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { AttributeType, BillingMode, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { Construct } from 'constructs';
+import { BODIES_KEY, BODIES_TTL, HEADS_KEY } from '../functions/store/tables.ts';
+import type { TableName } from './functions.ts';
+
+export interface DataProps {
+  readonly throwAway: boolean;
+}
+
+export class Data extends Construct {
+  readonly tables: Readonly<Record<TableName, Table>>;
+
+  constructor(scope: Construct, id: string, { throwAway }: DataProps) {
+    super(scope, id);
+    const kept = {
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      deletionProtection: !throwAway,
+      removalPolicy: throwAway ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    };
+    this.tables = {
+      heads: new Table(this, 'Heads', {
+        ...kept,
+        partitionKey: { name: HEADS_KEY.partition, type: AttributeType.STRING },
+        sortKey: { name: HEADS_KEY.sort, type: AttributeType.STRING },
+        // Both images: a notification says what was before.
+        stream: StreamViewType.NEW_AND_OLD_IMAGES,
+      }),
+      bodies: new Table(this, 'Bodies', {
+        ...kept,
+        partitionKey: { name: BODIES_KEY.partition, type: AttributeType.BINARY },
+        sortKey: { name: BODIES_KEY.sort, type: AttributeType.NUMBER },
+        timeToLiveAttribute: BODIES_TTL,
+      }),
+    };
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Which function answers which request. A cluster's id may hold slashes, and API Gateway
+ * has decoded them, so its routes end in a greedy variable and go by method.
+ */
+import type { FunctionName } from './functions.ts';
+
+export interface Route {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly function: FunctionName;
+  /** Whose rate it counts towards. */
+  readonly rate: 'pushes' | 'reads';
+}
+
+export const ROUTES: readonly Route[] = [
+  { method: 'PUT', path: '/v1/clusters/{id+}', function: 'push', rate: 'pushes' },
+  { method: 'DELETE', path: '/v1/clusters/{id+}', function: 'push', rate: 'reads' },
+  { method: 'GET', path: '/v1/clusters', function: 'map', rate: 'reads' },
+  { method: 'GET', path: '/v1/clusters/{id+}', function: 'map', rate: 'reads' },
+  { method: 'GET', path: '/v1/map', function: 'map', rate: 'reads' },
+  { method: 'GET', path: '/v1/map/clock', function: 'map', rate: 'reads' },
+  { method: 'POST', path: '/v1/map/sync', function: 'map', rate: 'reads' },
+];
+
+/**
+ * Answers what no route takes, HEAD and unknown paths, so that a refusal is one of our
+ * problem details and not API Gateway's.
+ */
+export const DEFAULT_FUNCTION: FunctionName = 'map';

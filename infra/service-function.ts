@@ -1,0 +1,80 @@
+/** A Lambda function with a role and a log group of its own, and no right that it does not need. */
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+  SystemLogLevel,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { BUNDLE_HANDLER } from './bundling.ts';
+import type { Data } from './data.ts';
+import { FUNCTIONS, type FunctionName, type TableName } from './functions.ts';
+
+export interface ServiceFunctionProps {
+  readonly function: FunctionName;
+  readonly stage: string;
+  /** Where its bundle lies. */
+  readonly bundleFolder: string;
+  readonly data: Data;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logDays: RetentionDays;
+  /** Lets no invocation through. */
+  readonly paused: boolean;
+}
+
+export class ServiceFunction extends Construct {
+  readonly lambda: LambdaFunction;
+  readonly logGroup: LogGroup;
+
+  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
+    super(scope, id);
+    const definition = FUNCTIONS[props.function];
+    const functionName = `resource-map-${props.stage}-${props.function}`;
+    this.logGroup = new LogGroup(this, 'Logs', {
+      logGroupName: `/aws/lambda/${functionName}`,
+      retention: props.logDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      description: `What ${functionName} may do`,
+    });
+    this.logGroup.grantWrite(role);
+    this.lambda = new LambdaFunction(this, 'Function', {
+      functionName,
+      description: definition.description,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      code: Code.fromAsset(props.bundleFolder),
+      handler: BUNDLE_HANDLER,
+      memorySize: definition.memoryMb,
+      timeout: Duration.seconds(definition.timeoutSeconds),
+      role,
+      logGroup: this.logGroup,
+      loggingFormat: LoggingFormat.JSON,
+      // Lambda's three lines an invocation tell nothing that its metrics do not, and cost more than the invocation.
+      systemLogLevelV2: SystemLogLevel.WARN,
+      tracing: Tracing.ACTIVE,
+      ...(props.paused ? { reservedConcurrentExecutions: 0 } : {}),
+      environment: { NODE_OPTIONS: '--enable-source-maps', ...props.environment },
+    });
+    for (const [table, actions] of Object.entries(definition.tableActions) as [
+      TableName,
+      readonly string[],
+    ][]) {
+      role.addToPolicy(
+        new PolicyStatement({ actions: [...actions], resources: [props.data.tables[table].tableArn] }),
+      );
+    }
+    Validations.of(role).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason: 'X-Ray knows no resources: PutTraceSegments and PutTelemetryRecords can be allowed on * alone.',
+    });
+  }
+}

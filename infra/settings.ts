@@ -1,0 +1,300 @@
+/**
+ * The settings of a deployment, from CDK context: `-c name=value` on the command line, or
+ * `cdk.json`, where `stages` holds those of each stage. The command line wins.
+ *
+ * A wrong one fails the synthesis with its name, its value and what may stand in its place;
+ * so does one that does not exist, since a misspelt setting would silently not be set.
+ */
+import { closest } from 'fastest-levenshtein';
+import { DEFAULT_SHARDS } from '../functions/store/tables.ts';
+
+/** What a deployment can be told; durations are in seconds. */
+export interface Settings {
+  /** Part of every name, so that stages stand side by side in one account. */
+  readonly stage: string;
+  /** A stage whose data goes with it: tables are deleted with the stack. Never for real clusters. */
+  readonly throwAway: boolean;
+  /** Nothing is served and nothing swept, until it is false again: for restoring data. */
+  readonly paused: boolean;
+  /** Partitions of the heads, set once. */
+  readonly shards: number;
+  /** Requests of agents and of schedulers that API Gateway lets through in a second; bursts may be twice that. */
+  readonly pushesPerSecond: number;
+  readonly readsPerSecond: number;
+  /** Days for which logs are kept: one of CloudWatch's choices. */
+  readonly logDays: number;
+  /** Days for which told changes are kept for replay. */
+  readonly archiveDays: number;
+  /** Who is written to when an alarm goes off. */
+  readonly alarmEmail?: string;
+  /** A name of your own for the API. */
+  readonly domain?: DomainSettings;
+}
+
+export interface DomainSettings {
+  readonly name: string;
+  /** Of ACM, in the stack's region. */
+  readonly certificateArn: string;
+  /** Where the record is made; without it you make it yourself, from the stack's outputs. */
+  readonly hostedZone?: { readonly id: string; readonly name: string };
+}
+
+/** A setting that cannot be. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError';
+}
+
+/** How one setting is read. */
+interface SettingKind<T> {
+  /** For the table in docs/deploy.md. */
+  readonly default: string;
+  readonly meaning: string;
+  /** @throws SettingError */
+  readonly read: (name: string, value: unknown) => T;
+}
+
+/** CloudWatch keeps logs for these numbers of days. */
+const LOG_DAYS = [
+  1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
+];
+
+/**
+ * Filters of the stream name every partition in at most 4,096 characters, and each poll is one
+ * query a shard.
+ */
+const MAX_SHARDS = 256;
+
+/** An account's API Gateway lets 10,000 requests a second through unless AWS was asked for more. */
+const MAX_RATE = 10_000;
+
+/** Every setting there is, by its name in the context. */
+export const SETTINGS = {
+  stage: text(
+    'dev',
+    'name of the deployment, part of every name in it',
+    /^[a-z][a-z0-9-]{0,18}[a-z0-9]$/,
+    '2 to 20 lower-case letters, digits and dashes, a letter first and no dash last',
+  ),
+  throwAway: flag('`true` has the tables deleted with the stack, for a stage that nobody relies on'),
+  paused: flag('`true` lets no request and no sweep through, for as long as data is restored'),
+  shards: integer(DEFAULT_SHARDS, 'partitions of the heads; set once, at the first deploy', 1, MAX_SHARDS),
+  pushesPerSecond: integer(1_000, 'pushes let through in a second; a burst may be twice that', 1, MAX_RATE),
+  readsPerSecond: integer(
+    500,
+    'other requests let through in a second; a burst may be twice that',
+    1,
+    MAX_RATE,
+  ),
+  logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
+  archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
+  alarmEmail: optional(
+    'who is written to when an alarm goes off',
+    text('', '', /^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'an e-mail address'),
+  ),
+  domainName: optional(
+    'a name of your own for the API',
+    text(
+      '',
+      '',
+      /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+      'a host name like map.example.com',
+    ),
+  ),
+  certificateArn: optional(
+    'its certificate in ACM, in the region of the stack',
+    text(
+      '',
+      '',
+      /^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[0-9a-f-]{36}$/,
+      "the ARN of a certificate in ACM, in the stack's region",
+    ),
+  ),
+  hostedZoneId: optional(
+    "the Route 53 zone in which the name's record is made",
+    text('', '', /^Z[A-Z0-9]{1,31}$/, 'the id of a hosted zone in Route 53, which begins with Z'),
+  ),
+  hostedZoneName: optional(
+    "that zone's name",
+    text(
+      '',
+      '',
+      /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+      'a domain like example.com',
+    ),
+  ),
+} as const satisfies Readonly<Record<string, SettingKind<unknown>>>;
+
+type SettingName = keyof typeof SETTINGS;
+
+/**
+ * @param context what CDK has as context, its own keys among it
+ * @throws SettingError
+ */
+export function readSettings(context: Readonly<Record<string, unknown>>): Settings {
+  const ownContext = Object.entries(context).filter(([key]) => !/[:@]/.test(key) && key !== 'stages');
+  refuseUnknown(ownContext.map(([key]) => key));
+  const fromContext = new Map(ownContext);
+  const stage = SETTINGS.stage.read('stage', fromContext.get('stage'));
+  const ofStage = new Map(Object.entries(settingsOfStage(context.stages, stage)));
+  refuseUnknown([...ofStage.keys()], stage);
+
+  const value = <Name extends SettingName>(name: Name): ReturnType<(typeof SETTINGS)[Name]['read']> =>
+    SETTINGS[name].read(name, fromContext.get(name) ?? ofStage.get(name)) as ReturnType<
+      (typeof SETTINGS)[Name]['read']
+    >;
+
+  const alarmEmail = value('alarmEmail');
+  const domain = domainOf(
+    value('domainName'),
+    value('certificateArn'),
+    value('hostedZoneId'),
+    value('hostedZoneName'),
+  );
+  return {
+    stage,
+    throwAway: value('throwAway'),
+    paused: value('paused'),
+    shards: value('shards'),
+    pushesPerSecond: value('pushesPerSecond'),
+    readsPerSecond: value('readsPerSecond'),
+    logDays: value('logDays'),
+    archiveDays: value('archiveDays'),
+    ...(alarmEmail === undefined ? {} : { alarmEmail }),
+    ...(domain === undefined ? {} : { domain }),
+  };
+}
+
+function settingsOfStage(stages: unknown, stage: string): Readonly<Record<string, unknown>> {
+  if (stages === undefined) return {};
+  if (!isRecord(stages)) {
+    throw new SettingError(
+      `The context's "stages" is ${shown(stages)}; it must be an object with the settings of each stage.`,
+    );
+  }
+  // Own properties only: a stage may be named like a method of every object.
+  const ofStage = Object.hasOwn(stages, stage) ? stages[stage] : {};
+  if (isRecord(ofStage)) return ofStage;
+  throw new SettingError(
+    `The settings of stage ${stage} are ${shown(ofStage)}; they must be an object of settings.`,
+  );
+}
+
+function refuseUnknown(names: readonly string[], stage?: string): void {
+  const known = Object.keys(SETTINGS).filter((name) => stage === undefined || name !== 'stage');
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new SettingError(
+    `There is no setting ${shown(unknown)}${stage === undefined ? '' : ` for the stage ${stage}`}; ` +
+      `did you mean ${closest(unknown, known)}? docs/deploy.md lists them all.`,
+  );
+}
+
+function domainOf(
+  name: string | undefined,
+  certificateArn: string | undefined,
+  zoneId: string | undefined,
+  zoneName: string | undefined,
+): DomainSettings | undefined {
+  if (name === undefined) {
+    const stray = Object.entries({ certificateArn, hostedZoneId: zoneId, hostedZoneName: zoneName }).find(
+      ([, value]) => value !== undefined,
+    );
+    if (stray === undefined) return undefined;
+    throw new SettingError(
+      `${stray[0]} is ${shown(stray[1])}, but there is no domainName that it could be for; set domainName too.`,
+    );
+  }
+  if (certificateArn === undefined) {
+    throw new SettingError(
+      `domainName is ${shown(name)}, and has no certificate; set certificateArn to one in ACM for that name.`,
+    );
+  }
+  if (zoneId === undefined && zoneName === undefined) return { name, certificateArn };
+  if (zoneId === undefined || zoneName === undefined) {
+    throw new SettingError(
+      'hostedZoneId and hostedZoneName go together; set both, or none and make the record yourself.',
+    );
+  }
+  if (name !== zoneName && !name.endsWith(`.${zoneName}`)) {
+    throw new SettingError(
+      `domainName is ${shown(name)}, which is not within the hosted zone ${shown(zoneName)}; give the zone of that name.`,
+    );
+  }
+  return { name, certificateArn, hostedZone: { id: zoneId, name: zoneName } };
+}
+
+function text(fallback: string, meaning: string, pattern: RegExp, remedy: string): SettingKind<string> {
+  return {
+    default: fallback,
+    meaning,
+    read: (name, value) => {
+      if (value === undefined) return fallback;
+      if (typeof value === 'string' && pattern.test(value)) return value;
+      throw wrong(name, value, remedy);
+    },
+  };
+}
+
+function flag(meaning: string): SettingKind<boolean> {
+  return {
+    default: 'false',
+    meaning,
+    read: (name, value) => {
+      if (value === undefined || value === false || value === 'false') return false;
+      if (value === true || value === 'true') return true;
+      throw wrong(name, value, 'true or false');
+    },
+  };
+}
+
+function integer(fallback: number, meaning: string, from: number, to: number): SettingKind<number> {
+  return {
+    default: String(fallback),
+    meaning,
+    read: (name, value) => {
+      if (value === undefined) return fallback;
+      const number = numberOf(value);
+      if (number !== undefined && number >= from && number <= to) return number;
+      throw wrong(name, value, `an integer from ${from} to ${to}`);
+    },
+  };
+}
+
+function oneOf(fallback: number, meaning: string, choices: readonly number[]): SettingKind<number> {
+  return {
+    default: String(fallback),
+    meaning,
+    read: (name, value) => {
+      if (value === undefined) return fallback;
+      const number = numberOf(value);
+      if (number !== undefined && choices.includes(number)) return number;
+      throw wrong(name, value, `one of ${choices.join(', ')}`);
+    },
+  };
+}
+
+function optional<T>(meaning: string, kind: SettingKind<T>): SettingKind<T | undefined> {
+  return {
+    default: '',
+    meaning,
+    read: (name, value) => (value === undefined ? undefined : kind.read(name, value)),
+  };
+}
+
+/** The command line gives text, cdk.json numbers. */
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isInteger(value) ? value : undefined;
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+}
+
+function wrong(name: string, value: unknown, remedy: string): SettingError {
+  return new SettingError(`The setting ${name} is ${shown(value)}; it must be ${remedy}.`);
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? String(value)).slice(0, 200);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

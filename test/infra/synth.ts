@@ -1,0 +1,54 @@
+/** The stack, synthesised as `cdk synth` does it, with the context of cdk.json. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { type Bundle, BUNDLE_FILE } from '../../infra/bundling.ts';
+import { FUNCTION_NAMES, type FunctionName } from '../../infra/functions.ts';
+import { readSettings } from '../../infra/settings.ts';
+import { ResourceMapStack } from '../../infra/stack.ts';
+
+const CDK_JSON = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
+
+/** Folders that stand for bundles where it does not matter what is in them. */
+export function emptyBundles(): { bundles: ReadonlyMap<FunctionName, Bundle>; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'empty-bundles-'));
+  const bundles = new Map(
+    FUNCTION_NAMES.map((name) => {
+      const own = join(folder, name);
+      mkdirSync(own);
+      const file = join(own, BUNDLE_FILE);
+      writeFileSync(file, `exports.handler = async () => ${JSON.stringify(name)};\n`);
+      return [name, { folder: own, file, bytes: 0 }] as const;
+    }),
+  );
+  return { bundles, remove: () => rmSync(folder, { recursive: true }) };
+}
+
+export interface Synthesis {
+  readonly app: App;
+  readonly stack: ResourceMapStack;
+  /** The folder of the cloud assembly. */
+  readonly folder: string;
+  readonly template: Template;
+}
+
+/**
+ * @param context as `-c` gives it
+ * @param change what else is to be in the stack
+ */
+export function synthesise(
+  bundles: ReadonlyMap<FunctionName, Bundle>,
+  context: Readonly<Record<string, unknown>> = {},
+  change: (stack: ResourceMapStack) => void = () => undefined,
+): Synthesis {
+  const folder = mkdtempSync(join(tmpdir(), 'cdk-out-'));
+  const app = new App({ outdir: folder, analyticsReporting: false, context: { ...CDK_JSON.context, ...context } });
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  const stack = new ResourceMapStack(app, readSettings(app.node.getAllContext()), bundles);
+  change(stack);
+  app.synth();
+  return { app, stack, folder, template: Template.fromStack(stack) };
+}
