@@ -178,6 +178,16 @@ describe.each(engines)('bodies on $name', (engine) => {
       expect(await contentOf(store, await headOf(store))).toBe('X');
     });
 
+    it('are written again by a push that read the head before the cluster was omitted', async () => {
+      const store = await freshStore(engine);
+      await commit(store, X(1n), NOW_MS);
+      const stale = await readPrior(store.heads, 'c1');
+      await omitCluster(store.heads, 'c1', 'body lost', NOW_MS);
+      await expireAll(store);
+      await commitSnapshot(store, X(2n), stale, NOW_MS + 1);
+      expect(await contentOf(store, await headOf(store))).toBe('X');
+    });
+
     it('are written again when an omitted cluster comes back, which mends one that was lost', async () => {
       const store = await freshStore(engine);
       await commit(store, X(1n), NOW_MS);

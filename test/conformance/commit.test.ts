@@ -167,6 +167,16 @@ describe.each(engines)('a commit on $name', (engine) => {
     });
   });
 
+  it('that read (9, X) and meets X at 11, after Y at 10, does not give X the age of 9', async () => {
+    const store = await freshStore(engine);
+    await commit(store, pushOf({ counter: 9n, content: 'X' }));
+    const stale = await readPrior(store.heads, 'c1');
+    await commit(store, pushOf({ counter: 10n, content: 'Y' }));
+    await commit(store, pushOf({ counter: 11n, content: 'X' }));
+    const { decision } = await commitSnapshot(store, pushOf({ counter: 12n, content: 'X' }), stale, NOW_MS);
+    expect([decision, (await headOf(store)).contentSince.counter]).toEqual(['refresh', 11n]);
+  });
+
   it('that found no cluster meets one that came meanwhile', async () => {
     const store = await freshStore(engine);
     await commit(store, pushOf({ counter: 5n, content: 'Y' }));
@@ -188,5 +198,20 @@ describe.each(engines)('a commit on $name', (engine) => {
     await expect(store.heads.replace(head, lower)).rejects.toThrow(HeadConflictError);
     await expect(store.heads.replace(undefined, lower)).rejects.toThrow(HeadConflictError);
     expect((await headOf(store)).highWater).toBe(9n);
+  });
+
+  it('replaces only a head with the body that was read, and at its counter only by the same push', async () => {
+    const store = await freshStore(engine);
+    const { head } = await commit(store, pushOf({ counter: 9n, content: 'X' }));
+    const otherBody = { ...head, body: { ...head.body, bodyId: 'ff'.repeat(32) } };
+    const later = { ...head, collectedAtNanos: head.collectedAtNanos + 1n };
+    await expect(store.heads.replace(otherBody, { ...head, highWater: 10n })).rejects.toThrow(
+      HeadConflictError,
+    );
+    await expect(store.heads.replace(head, otherBody)).rejects.toThrow(HeadConflictError);
+    await expect(store.heads.replace(head, later)).rejects.toThrow(HeadConflictError);
+    expect(await headOf(store)).toEqual(head);
+    await store.heads.replace(head, { ...head, receivedAtMs: NOW_MS + 1 });
+    expect((await headOf(store)).receivedAtMs).toBe(NOW_MS + 1);
   });
 });

@@ -109,6 +109,23 @@ describe.each(engines)('membership on $name', (engine) => {
     await expect(store.heads.omit(stale, 'silent', NOW_MS + 3)).rejects.toThrow(HeadConflictError);
   });
 
+  it('an omission is refused by a push in the very millisecond of the one that it read', async () => {
+    const store = await freshStore(engine);
+    await commit(store, X7, NOW_MS);
+    const stale = await headOf(store);
+    await commit(store, pushOf({ counter: 8n, content: 'X' }), NOW_MS);
+    await expect(store.heads.omit(stale, 'silent', NOW_MS)).rejects.toThrow(HeadConflictError);
+  });
+
+  it('of two omissions the first stands', async () => {
+    const store = await freshStore(engine);
+    await commit(store, X7, NOW_MS);
+    const seen = await headOf(store);
+    await store.heads.omit(seen, 'deleted', NOW_MS + 1);
+    await expect(store.heads.omit(seen, 'silent', NOW_MS + 2)).rejects.toThrow(HeadConflictError);
+    expect((await headOf(store)).omission).toEqual({ reason: 'deleted', atMs: NOW_MS + 1 });
+  });
+
   describe('after a cluster was retired at 7 with X', () => {
     async function retired(): Promise<TestStore> {
       const store = await freshStore(engine);
