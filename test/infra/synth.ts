@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { type Bundle, BUNDLE_FILE } from '../../infra/bundling.ts';
+import { BUNDLE_FILE, type Bundle } from '../../infra/bundling.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../infra/functions.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { ResourceMapStack } from '../../infra/stack.ts';
@@ -45,7 +45,11 @@ export function synthesise(
   change: (stack: ResourceMapStack) => void = () => undefined,
 ): Synthesis {
   const folder = mkdtempSync(join(tmpdir(), 'cdk-out-'));
-  const app = new App({ outdir: folder, analyticsReporting: false, context: { ...CDK_JSON.context, ...context } });
+  const app = new App({
+    outdir: folder,
+    analyticsReporting: false,
+    context: { ...CDK_JSON.context, ...context },
+  });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   const stack = new ResourceMapStack(app, readSettings(app.node.getAllContext()), bundles);
   change(stack);
