@@ -36,6 +36,8 @@ class ReservationEntry {
     readonly reservation: AutoscalingReservation,
     readonly nodeType: NodeTypeEntry,
     readonly position: number,
+    /** What the ids of the node type stand for: itself, unless they are those of an earlier one. */
+    readonly target: NodeTypeEntry,
   ) {}
 
   get path(): string {
@@ -70,10 +72,10 @@ class ReservedRank {
 
   add(entry: ReservationEntry): void {
     if (this.byNodeType.has(entry.nodeType)) return;
-    const target = targetOf(entry.nodeType);
     this.byNodeType.set(entry.nodeType, entry);
-    this.reservedTypes.add(target);
-    if (entry.reservation.additionalChains > 0 && this.spannedTypes.has(target)) this.#leading ??= entry;
+    this.reservedTypes.add(entry.target);
+    if (entry.reservation.additionalChains > 0 && this.spannedTypes.has(entry.target))
+      this.#leading ??= entry;
   }
 
   get spans(): boolean {
@@ -104,23 +106,29 @@ export class ReservationIndex {
     return rank === undefined ? undefined : this.#byRank.get(rank);
   }
 
+  /** The reservations on a node type, in document order. */
+  entriesOf(nodeType: NodeTypeEntry): readonly ReservationEntry[] {
+    const { reservedForAutoscaling } = nodeType.type;
+    if (reservedForAutoscaling.length === 0) return [];
+    const target = this.index.nodeTypeById(nodeType.pool.id, nodeType.id) ?? nodeType;
+    return reservedForAutoscaling.map(
+      (reservation, position) => new ReservationEntry(reservation, nodeType, position, target),
+    );
+  }
+
   #addAll(nodeType: NodeTypeEntry): void {
-    for (const [position, reservation] of nodeType.type.reservedForAutoscaling.entries()) {
-      const rank = this.index.rankById(reservation.jobId, reservation.rankId);
+    for (const entry of this.entriesOf(nodeType)) {
+      const { jobId, rankId } = entry.reservation;
+      const rank = this.index.rankById(jobId, rankId);
       if (rank === undefined) continue;
       let reserved = this.#byRank.get(rank);
       if (reserved === undefined) {
         reserved = new ReservedRank(rank, this.index);
         this.#byRank.set(rank, reserved);
       }
-      reserved.add(new ReservationEntry(reservation, nodeType, position));
+      reserved.add(entry);
     }
   }
-}
-
-/** What a node type's id stands for. */
-function targetOf(nodeType: NodeTypeEntry): NodeTypeEntry {
-  return nodeType.pool.childById(nodeType.id) ?? nodeType;
 }
 
 /** Checks the entries of `reserved_for_autoscaling`. */
@@ -129,8 +137,7 @@ export function checkReservations(
   reservations: ReservationIndex,
   out: FindingCollector,
 ): void {
-  for (const [position, reservation] of nodeType.type.reservedForAutoscaling.entries()) {
-    const entry = new ReservationEntry(reservation, nodeType, position);
+  for (const entry of reservations.entriesOf(nodeType)) {
     if (!nodeType.type.eligibleForTandemn) {
       out.report(
         reservationRules.reservation_on_ineligible_type,
@@ -139,7 +146,7 @@ export function checkReservations(
           `${nodeType.name} is not eligible_for_tandemn, so nothing new will be placed on what is reserved there`,
       );
     }
-    const reserved = reservations.reservedFor(reservation);
+    const reserved = reservations.reservedFor(entry.reservation);
     if (reserved !== undefined) checkShape(entry, reserved, out);
     checkReference(entry, reservations.index, out);
     checkCount(entry, reserved, out);
@@ -159,7 +166,7 @@ function checkShape(entry: ReservationEntry, reserved: ReservedRank, out: Findin
         `${rank.name} is reserved on ${nodeType.name} in ${first.path} already; give one entry with the number of all chains`,
     );
   }
-  if (reserved.spansKnownTypes && !spannedTypes.has(targetOf(nodeType))) {
+  if (reserved.spansKnownTypes && !spannedTypes.has(entry.target)) {
     out.report(
       reservationRules.reservation_off_target,
       () => entry.path,
@@ -247,7 +254,7 @@ function checkCount(
 /** Duplicates and reservations off target are refused as such; their counts say nothing more. */
 function isCompared(entry: ReservationEntry, { byNodeType, spannedTypes }: ReservedRank): boolean {
   const first = byNodeType.get(entry.nodeType);
-  return first !== undefined && isSame(first, entry) && spannedTypes.has(targetOf(entry.nodeType));
+  return first !== undefined && isSame(first, entry) && spannedTypes.has(entry.target);
 }
 
 function isSame(a: ReservationEntry, b: ReservationEntry): boolean {
