@@ -268,5 +268,6 @@ function etagOf(clusters: ReadonlyMap<string, ClusterResourceMap>, filter: MapFi
     clusterId,
     counter: logicalCounter,
   }));
-  return clockEtag(versions, filter);
+  // The client speaks Protobuf.
+  return clockEtag(versions, filter, 'protobuf');
 }

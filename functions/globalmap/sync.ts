@@ -6,6 +6,8 @@
  * `contentSinceCounter`, the counter at which the present content first appeared, decides: a
  * caller at or above it already holds the content and needs only the new counter and time.
  */
+
+import type { WireFormat } from '../snapshot/decode.ts';
 import { clockEtag } from './clock.ts';
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
 import { type FilterFacts, type MapFilter, matcher } from './filter.ts';
@@ -29,6 +31,8 @@ export interface SyncQuestion<H extends SyncHead> {
   /** What the caller has: counter by cluster id. */
   readonly callerClock: ReadonlyMap<string, bigint>;
   readonly filter: MapFilter;
+  /** Of the answer, and so of the etag. */
+  readonly format: WireFormat;
   /** How large the answer may be, in bytes before compression. */
   readonly maxBytes: number;
   /** Bytes that the cluster's snapshot takes in the answer, before compression. */
@@ -73,7 +77,7 @@ const VERSION_BYTES = 32;
  * holds then says nothing about what is here, so the snapshot is sent whole.
  */
 export function planSync<H extends SyncHead>(question: SyncQuestion<H>): SyncPlan<H> {
-  const { callerClock, filter, maxBytes, snapshotBytes } = question;
+  const { callerClock, filter, format, maxBytes, snapshotBytes } = question;
   const heads = question.heads.filter(matcher(filter));
 
   const differing: H[] = [];
@@ -103,7 +107,7 @@ export function planSync<H extends SyncHead>(question: SyncQuestion<H>): SyncPla
     refreshed: inIdOrder(refreshed),
     omitted,
     complete: changed.length === differing.length,
-    etag: clockEtag(heads, filter),
+    etag: clockEtag(heads, filter, format),
   };
 }
 

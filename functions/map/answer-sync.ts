@@ -21,6 +21,7 @@ export async function answerSync(map: MapReader, query: SyncQuery, form: BodyFor
   for (;;) {
     const plan = planSync<PlannedHead>({
       ...query,
+      format: form.format,
       heads: heads.map(plannedHead),
       snapshotBytes: ({ head }) => map.bodyBytes(head, form.format) + ENTRY_BYTES,
     });

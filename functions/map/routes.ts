@@ -73,14 +73,14 @@ export function mapRoutes(app: App, deps: MapDeps): void {
     const matches = matcher(filter);
     const look = async () => {
       const heads = (await map.includedHeads()).filter((head) => matches(filterFacts(head)));
-      return { heads, etag: clockEtag(heads.map(versionOf), filter) };
+      return { heads, etag: clockEtag(heads.map(versionOf), filter, wanted.format) };
     };
     const { heads, etag } = await lookUntil(look, (seen) => !matchesEtag(c, seen.etag), patience);
     if (matchesEtag(c, etag)) return notModified(c, etag, headers);
 
     const entries = await map.entries(heads, wanted);
     // What could not be read is not in the map, and so not in its etag.
-    const sentEtag = clockEtag(entries, filter);
+    const sentEtag = clockEtag(entries, filter, wanted.format);
     if (matchesEtag(c, sentEtag)) return notModified(c, sentEtag, headers);
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
     return sendPieces(c, splice(entries), {
@@ -128,7 +128,7 @@ export function mapRoutes(app: App, deps: MapDeps): void {
     const matches = matcher(filter);
     const heads = (await map.includedHeads()).filter((head) => matches(filterFacts(head)));
     const versions = heads.map(versionOf);
-    const etag = clockEtag(versions, filter);
+    const etag = clockEtag(versions, filter, wanted.format);
     if (matchesEtag(c, etag)) return notModified(c, etag);
     const splice = wanted.format === 'protobuf' ? spliceClockProtobuf : spliceClockJson;
     return sendPieces(c, splice(versions), {

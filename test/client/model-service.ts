@@ -79,6 +79,7 @@ export class ModelService implements Pick<Client, 'sync'> {
       heads: this.#included(),
       callerClock: clock,
       filter: { ...WHOLE_MAP, ...filter },
+      format: 'protobuf',
       maxBytes: maxBytes ?? 4_000_000,
       snapshotBytes: () => SNAPSHOT_BYTES,
     });
@@ -106,7 +107,11 @@ export class ModelService implements Pick<Client, 'sync'> {
   }
 
   etag(region?: string): string {
-    return clockEtag(this.#matching(region), { ...WHOLE_MAP, region: region === undefined ? [] : [region] });
+    return clockEtag(
+      this.#matching(region),
+      { ...WHOLE_MAP, region: region === undefined ? [] : [region] },
+      'protobuf',
+    );
   }
 
   #matching(region: string | undefined): readonly ModelHead[] {

@@ -7,7 +7,7 @@ import { MapReplica, type ReplicaEvent, ReplicaMismatchError } from '../../funct
 import { SyncResponseSchema } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { asJson, ModelService, SNAPSHOT_BYTES } from './model-service.ts';
 
-const EMPTY_ETAG = 'W/"wJ-Mys8K8JTYY9voSEqZwm9Gx40zW8FVIBCBECronPQ"';
+const EMPTY_ETAG = 'W/"wJ-Mys8K8JTYY9voSEqZwm9Gx40zW8FVIBCBECronPQ.pb"';
 
 function contentOf(replica: MapReplica): Map<string, unknown> {
   return new Map([...replica.clusters].map(([id, snapshot]) => [id, asJson(snapshot)]));

@@ -28,7 +28,7 @@ function meaning(versions: readonly { clusterId: string; counter: bigint }[], of
 describe('the etag of a clock', () => {
   // The expected values come from twelve lines of Python that follow the description in clock.ts.
   it.each([
-    ['of nothing', [], WHOLE_MAP, 'W/"wJ-Mys8K8JTYY9voSEqZwm9Gx40zW8FVIBCBECronPQ"'],
+    ['of nothing', [], WHOLE_MAP, 'W/"wJ-Mys8K8JTYY9voSEqZwm9Gx40zW8FVIBCBECronPQ.json"'],
     [
       'of ids that UTF-16 would order differently',
       [
@@ -37,32 +37,38 @@ describe('the etag of a clock', () => {
         { clusterId: '\uffee', counter: 2n ** 64n - 2n },
       ],
       WHOLE_MAP,
-      'W/"g7gMraokpqMugI12HmOJ-O40-0l3IBKEdMmM6wG_sWc"',
+      'W/"g7gMraokpqMugI12HmOJ-O40-0l3IBKEdMmM6wG_sWc.json"',
     ],
     [
       'under a filter',
       [{ clusterId: 'a', counter: 1n }],
       { ...WHOLE_MAP, cluster: ['b', 'a', 'b'], region: ['eu'], acceleratorModel: ['H100'] },
-      'W/"z96RXLW1LXw4m1zCcy-fVSMvpMh8GdpZ3DUkyb1KL_0"',
+      'W/"z96RXLW1LXw4m1zCcy-fVSMvpMh8GdpZ3DUkyb1KL_0.json"',
     ],
   ])('%s is what the description says', (_what, versions, of, expected) => {
-    expect(clockEtag(versions, of)).toBe(expected);
+    expect(clockEtag(versions, of, 'json')).toBe(expected);
   });
 
   it('is equal for equal clocks and filters, however they are ordered, and for no others', () => {
     fc.assert(
       fc.property(clock, filter, clock, filter, (clockA, filterA, clockB, filterB) => {
         const same = meaning(clockA, filterA) === meaning(clockB, filterB);
-        expect(clockEtag(clockA, filterA) === clockEtag(clockB, filterB)).toBe(same);
-        expect(clockEtag(clockA.toReversed(), filterA)).toBe(clockEtag(clockA, filterA));
+        expect(clockEtag(clockA, filterA, 'json') === clockEtag(clockB, filterB, 'json')).toBe(same);
+        expect(clockEtag(clockA.toReversed(), filterA, 'json')).toBe(clockEtag(clockA, filterA, 'json'));
         const reordered = { ...filterA, site: [...filterA.site, ...filterA.site].reverse() };
-        expect(clockEtag(clockA, reordered)).toBe(clockEtag(clockA, filterA));
+        expect(clockEtag(clockA, reordered, 'json')).toBe(clockEtag(clockA, filterA, 'json'));
       }),
     );
   });
 
+  it('is another for each format, since a cache may ask with the etag of the one that it holds', () => {
+    expect(clockEtag([], WHOLE_MAP, 'protobuf')).toBe(
+      clockEtag([], WHOLE_MAP, 'json').replace('.json', '.pb'),
+    );
+  });
+
   it('tells a name in one filter field from the same name in another', () => {
-    const region = clockEtag([], { ...WHOLE_MAP, region: ['a'] });
-    expect(clockEtag([], { ...WHOLE_MAP, site: ['a'] })).not.toBe(region);
+    const region = clockEtag([], { ...WHOLE_MAP, region: ['a'] }, 'json');
+    expect(clockEtag([], { ...WHOLE_MAP, site: ['a'] }, 'json')).not.toBe(region);
   });
 });

@@ -34,6 +34,7 @@ function plan(
     heads,
     callerClock: new Map(Object.entries(clock)),
     filter: WHOLE_MAP,
+    format: 'protobuf',
     maxBytes: 4_000_000,
     snapshotBytes: () => 100,
     ...over,
@@ -59,7 +60,7 @@ describe('what sync tells of a cluster', () => {
       refreshed: expected === 'refreshed' ? ['a'] : [],
       omitted: [],
       complete: true,
-      etag: clockEtag([{ clusterId: 'a', counter: 10n }], WHOLE_MAP),
+      etag: clockEtag([{ clusterId: 'a', counter: 10n }], WHOLE_MAP, 'protobuf'),
     });
   });
 
@@ -75,7 +76,7 @@ describe('what sync tells of a cluster', () => {
       { filter },
     );
     expect(rest).toStrictEqual({ changed: ['b'], refreshed: [], omitted: ['a'], complete: true });
-    expect(etag).toBe(clockEtag([{ clusterId: 'b', counter: 10n }], filter));
+    expect(etag).toBe(clockEtag([{ clusterId: 'b', counter: 10n }], filter, 'protobuf'));
   });
 
   it('named __proto__ or constructor by the caller: that it is omitted', () => {
@@ -144,6 +145,7 @@ describe('the budget of a sync', () => {
         heads: [...busy, ...flapping, ...standing],
         callerClock: held,
         filter: WHOLE_MAP,
+        format: 'protobuf',
         maxBytes: 1,
         snapshotBytes: () => 1_000,
       });
@@ -167,6 +169,7 @@ describe('the size of a sync of 1,000 clusters in Protobuf, before gzip', () => 
       heads,
       callerClock,
       filter: WHOLE_MAP,
+      format: 'protobuf',
       maxBytes: 4_000_000,
       snapshotBytes: () => 0,
     });
@@ -175,12 +178,12 @@ describe('the size of a sync of 1,000 clusters in Protobuf, before gzip', () => 
   };
   const clock = (counter: bigint) => new Map(heads.map((each) => [each.clusterId, counter]));
 
-  it('is 51 bytes where nothing changed: that it is complete, and the etag', () => {
-    expect(size(clock(1_000_000n))).toBe(51);
+  it('is 54 bytes where nothing changed: that it is complete, and the etag', () => {
+    expect(size(clock(1_000_000n))).toBe(54);
   });
 
   it('is 48 bytes a cluster where all were refreshed, their ids being 27 bytes', () => {
-    expect(size(clock(999_999n)) - 51).toBe(1_000 * 48);
+    expect(size(clock(999_999n)) - 54).toBe(1_000 * 48);
   });
 });
 

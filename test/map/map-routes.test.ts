@@ -94,11 +94,13 @@ describe.each(engines)('on $name', (engine) => {
       },
     );
 
-    it('has an etag, the same in every form, may be kept and must be asked about', async () => {
+    it('has an etag for each format, may be kept and must be asked about', async () => {
       const plain = await send(`${service.url}/v1/map`);
-      const zipped = await send(`${service.url}/v1/map`, { ...PROTOBUF, ...GZIP });
-      expect(plain.headers.etag).toMatch(/^W\/"[\w-]{43}"$/);
+      const zipped = await send(`${service.url}/v1/map`, GZIP);
+      const binary = await send(`${service.url}/v1/map`, PROTOBUF);
+      expect(plain.headers.etag).toMatch(/^W\/"[\w-]{43}\.json"$/);
       expect(zipped.headers.etag).toBe(plain.headers.etag);
+      expect(binary.headers.etag).toBe(String(plain.headers.etag).replace('.json', '.pb'));
       expect(plain.headers['cache-control']).toBe('private, no-cache');
       expect(plain.headers.vary).toBe('accept, accept-encoding');
     });
@@ -113,6 +115,12 @@ describe.each(engines)('on $name', (engine) => {
         expect(again.headers).toMatchObject({ etag, 'cache-control': 'private, no-cache' });
       }
       expect((await send(`${service.url}/v1/map`, { 'if-none-match': '"other"' })).status).toBe(200);
+    });
+
+    it('is no 304 for a cache that holds the other format', async () => {
+      const { headers } = await send(`${service.url}/v1/map`, PROTOBUF);
+      const json = await send(`${service.url}/v1/map`, { 'if-none-match': String(headers.etag) });
+      expect(json.status).toBe(200);
     });
 
     it('answers HEAD with the headers of GET and nothing else', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { type Client, createClient } from '../../functions/client/client.ts';
-import { createApp } from '../../functions/http/app.ts';
+import { type App, createApp } from '../../functions/http/app.ts';
 import { type MapDeps, mapRoutes } from '../../functions/map/routes.ts';
 import { ChangeSignal } from '../../functions/map/wait.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
@@ -20,7 +20,11 @@ export interface TestService {
 }
 
 /** Serves the store; the client does not retry, so that nothing is hidden. */
-export async function serveStore(store: Store, options: Partial<MapDeps> = {}): Promise<TestService> {
+export async function serveStore(
+  store: Store,
+  options: Partial<MapDeps> = {},
+  extend: (app: App) => void = () => undefined,
+): Promise<TestService> {
   const errors: string[] = [];
   const telemetry = {
     warn: () => undefined,
@@ -30,6 +34,7 @@ export async function serveStore(store: Store, options: Partial<MapDeps> = {}): 
   };
   const changes = new ChangeSignal();
   const app = createApp(telemetry);
+  extend(app);
   pushRoutes(app, { store, telemetry, now: Date.now });
   mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: 1_000_000, changes, ...options });
   const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false });

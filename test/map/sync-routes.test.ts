@@ -62,6 +62,7 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
           { clusterId: 'new', counter: 5n },
         ],
         WHOLE_MAP,
+        'json',
       ),
     });
   });

@@ -422,8 +422,8 @@ export type SyncResponse = Message<"resourcemap.v1.SyncResponse"> & {
   complete: boolean;
 
   /**
-   * Of the map that the caller has once complete is true; it can be recomputed
-   * over a replica.
+   * Of the map that the caller has once complete is true, in the format of this
+   * answer: the ETag of GET /v1/map. It can be recomputed over a replica.
    *
    * @generated from field: string etag = 5;
    */
