@@ -117,7 +117,7 @@ function describeStop(
   here: readonly Inspected[],
 ): string {
   const pool = `pool ${quote(variable.pool.name)}`;
-  const left = `the ${countNodes(before)} that are left of ${pool}`;
+  const left = `the ${countNodes(before)} that ${before === 1 ? 'is' : 'are'} left of ${pool}`;
   switch (filter) {
     case 'pool':
       return before === 0

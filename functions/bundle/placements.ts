@@ -4,7 +4,6 @@ import type { NodeClass, PlannedNode } from './fleet.ts';
 import type { Bundle } from './model.ts';
 import { NO_NEEDS } from './needs.ts';
 import { devicesFor, take, unverified } from './node.ts';
-import { sameAz, sameCloud } from './place.ts';
 import type { JobPlacement, NodeRef, PlacedCopy, SharedDomain } from './plan-model.ts';
 import { type NodePosition, type Rules, type Solution, sharedDomains, type Variable } from './search.ts';
 import { type CopyOfBundle, jobNumber } from './variables.ts';
@@ -101,14 +100,14 @@ export function degradationOf(
     const shared = sharedDomains(node, primary, rules.forbid);
     const jobs = backup.groups.groups[variable.group] ?? [];
     const { place } = node.class.state;
-    const isKnown = (compare: typeof sameAz): boolean =>
-      primary.some((p) => isSameNode(p, node) || compare(place, p.class.state.place) === 'same');
-    const domains: readonly (readonly [SharedDomain['domain'], string, boolean])[] = [
-      ...(shared.node ? [['node', describeNode(node), true] as const] : []),
-      ...(shared.az ? [['az', place.zone, isKnown(sameAz)] as const] : []),
-      ...(shared.cloud ? [['cloud', place.provider, isKnown(sameCloud)] as const] : []),
-    ];
-    for (const [domain, value, known] of domains) {
+    const domains = [
+      ['node', describeNode(node), shared.node],
+      ['az', place.zone, shared.az],
+      ['cloud', place.provider, shared.cloud],
+    ] as const;
+    for (const [domain, value, same] of domains) {
+      if (same === 'apart') continue;
+      const known = same === 'same';
       const key = JSON.stringify([
         domain,
         value,
@@ -125,10 +124,6 @@ export function degradationOf(
     .map(({ jobs, ...rest }) => ({ ...rest, jobs: jobs.sort((a, b) => a - b), unavoidable }))
     .sort((a, b) => order.indexOf(a.domain) - order.indexOf(b.domain) || (a.jobs[0] ?? 0) - (b.jobs[0] ?? 0))
     .map(({ jobs, ...rest }) => ({ ...rest, jobs: jobs.map((job) => bundle.jobs[job]?.jobName ?? '') }));
-}
-
-function isSameNode(a: NodePosition, b: NodePosition): boolean {
-  return a.class === b.class && a.position === b.position;
 }
 
 function describeNode(node: NodePosition): string {

@@ -21,11 +21,11 @@ import {
   type TouchedNode,
   type Variable,
 } from './search.ts';
+import { shareLess } from './sharing.ts';
 import type { CompiledPool } from './tiers.ts';
 import { undecidedCopy, unplacedCopy } from './unplaced.ts';
 import { structuralFindings } from './validate.ts';
 import { type CopyOfBundle, copyOf, variablesOf } from './variables.ts';
-import { shareLess } from './violations.ts';
 import { boundedBy, WorkBudget } from './work.ts';
 
 export interface BundleContext {

@@ -12,7 +12,7 @@ import type { NodeClass } from './fleet.ts';
 import type { AzRule } from './model.ts';
 import { type Needs, NO_NEEDS, together } from './needs.ts';
 import { holdsAll, idleDevices, type NodeState, room, unverified } from './node.ts';
-import { type Place, sameAz, sameCloud } from './place.ts';
+import { type Place, type SameDomain, sameAz, sameCloud } from './place.ts';
 import type { CompiledPool } from './tiers.ts';
 import type { WorkBudget } from './work.ts';
 
@@ -76,8 +76,8 @@ export interface Solution {
   readonly tiers: readonly number[];
   /** Every node once, with all that stands on it. */
   readonly touched: readonly TouchedNode[];
-  /** Forbidden domains that backups share with the primary, one for each rule and group. */
-  readonly violations: number;
+  /** What the backup's groups share with the primary against the policy, by {@link SHARING_COST}. */
+  readonly sharing: number;
 }
 
 /** How far a search without a solution came at its deepest. */
@@ -94,8 +94,8 @@ export type Outcome =
 export interface SearchOptions {
   readonly rules: Rules;
   readonly budget: WorkBudget;
-  /** Solutions with more violations are none. */
-  readonly maxViolations?: number;
+  /** Solutions that share more are none. */
+  readonly maxSharing?: number;
   /** The last tier that each of the first variables may stand in. */
   readonly tiers?: readonly number[];
   /** Nodes on which something stands already. */
@@ -139,22 +139,37 @@ export function isUsable(state: NodeState): boolean {
   return state.eligible && state.reachable && !state.cordoned;
 }
 
-/** Rules of the policy that the backup's node would break, given the primary's nodes. */
+/** How a backup's node stands to the primary's in each domain that the policy forbids to share. */
+export interface SharedDomains {
+  readonly node: SameDomain;
+  readonly az: SameDomain;
+  readonly cloud: SameDomain;
+}
+
+/**
+ * Against all nodes of the primary: `same` if one of them is known to stand in the domain,
+ * else `unknown` if one may. What the policy allows counts as `apart`.
+ */
 export function sharedDomains(
   node: NodePosition,
   primary: readonly NodePosition[],
   forbid: Rules['forbid'],
-): { readonly node: boolean; readonly az: boolean; readonly cloud: boolean } {
-  const place = node.class.state.place;
-  const same = (p: NodePosition): boolean => p.class === node.class && p.position === node.position;
-  const notApart = (compare: (a: Place, b: Place) => string): boolean =>
-    primary.some((p) => same(p) || compare(place, p.class.state.place) !== 'apart');
+): SharedDomains {
+  const { place } = node.class.state;
+  const isSame = (p: NodePosition): boolean => p.class === node.class && p.position === node.position;
+  const closest = (compare: (a: Place, b: Place) => SameDomain): SameDomain => {
+    const all = primary.map((p) => (isSame(p) ? 'same' : compare(place, p.class.state.place)));
+    return all.includes('same') ? 'same' : all.includes('unknown') ? 'unknown' : 'apart';
+  };
   return {
-    node: forbid.node && primary.some(same),
-    az: forbid.az && notApart(sameAz),
-    cloud: forbid.cloud && notApart(sameCloud),
+    node: forbid.node && primary.some(isSame) ? 'same' : 'apart',
+    az: forbid.az ? closest(sameAz) : 'apart',
+    cloud: forbid.cloud ? closest(sameCloud) : 'apart',
   };
 }
+
+/** What sharing a domain counts for: better one that may be shared than one that is. */
+export const SHARING_COST: Readonly<Record<SameDomain, number>> = { apart: 0, unknown: 1, same: 2 };
 
 interface Option {
   readonly class: NodeClass;
@@ -162,7 +177,7 @@ interface Option {
   readonly touched: MutableNode | undefined;
   readonly tier: number;
   readonly fit: Fit;
-  readonly violations: number;
+  readonly sharing: number;
   /** Nodes of the copy that are known to stand in the same zone. */
   readonly neighbours: number;
 }
@@ -181,9 +196,9 @@ class Search {
   readonly #failed = new Set<string>();
   readonly #rules: Rules;
   readonly #budget: WorkBudget;
-  readonly #maxViolations: number;
+  readonly #maxSharing: number;
   readonly #tiers: readonly number[];
-  #violations = 0;
+  #sharing = 0;
   #deadEnd: DeadEnd | undefined;
 
   constructor(
@@ -192,7 +207,7 @@ class Search {
   ) {
     this.#rules = options.rules;
     this.#budget = options.budget;
-    this.#maxViolations = options.maxViolations ?? Number.POSITIVE_INFINITY;
+    this.#maxSharing = options.maxSharing ?? Number.POSITIVE_INFINITY;
     this.#tiers = options.tiers ?? [];
     for (const node of options.standing ?? []) {
       this.#touched.push({ ...node, loads: [...node.loads] });
@@ -210,7 +225,7 @@ class Search {
       nodes: this.#chosen.map((c) => c.node),
       tiers: this.#chosen.map((c) => c.tier),
       touched: this.#touched,
-      violations: this.#violations,
+      sharing: this.#sharing,
     };
   }
 
@@ -225,14 +240,14 @@ class Search {
     for (const option of options) {
       const node = option.touched ?? this.#touch(option.class);
       this.#chosen.push({ node, tier: option.tier });
-      this.#violations += option.violations;
+      this.#sharing += option.sharing;
       const needsBefore = node.needs;
       node.needs = together([node.needs, variable.needs]);
       node.loads.push(variable);
       if (this.#descend(depth + 1)) return true;
       node.loads.pop();
       node.needs = needsBefore;
-      this.#violations -= option.violations;
+      this.#sharing -= option.sharing;
       this.#chosen.pop();
       if (option.touched === undefined) this.#release(node);
     }
@@ -259,18 +274,18 @@ class Search {
     const primary = this.#touched.filter((node) => node.loads.some((load) => load.copy === 'primary'));
     const tier = this.#tiers[depth];
     const options: Option[] = [];
-    const consider = (option: Omit<Option, 'violations' | 'neighbours'>, position: number): void => {
+    const consider = (option: Omit<Option, 'sharing' | 'neighbours'>, position: number): void => {
       this.#budget.spend(1);
       if (tier !== undefined && option.tier > tier) return;
       const others = standing.filter((node) => node !== option.touched);
       const neighbours = this.#neighbours(option.class.state.place, others);
       if (this.#rules.az === 'hard' && neighbours < others.length) return;
-      const violations =
+      const sharing =
         variable.copy === 'backup'
-          ? count(sharedDomains({ class: option.class, position }, primary, this.#rules.forbid))
+          ? costOf(sharedDomains({ class: option.class, position }, primary, this.#rules.forbid))
           : 0;
-      if (this.#violations + violations > this.#maxViolations) return;
-      options.push({ ...option, violations, neighbours });
+      if (this.#sharing + sharing > this.#maxSharing) return;
+      options.push({ ...option, sharing, neighbours });
     };
 
     const seen = new Set<string>();
@@ -298,7 +313,7 @@ class Search {
 
   #compare(a: Option, b: Option): number {
     return (
-      a.violations - b.violations ||
+      a.sharing - b.sharing ||
       a.tier - b.tier ||
       (this.#rules.az === 'soft' ? b.neighbours - a.neighbours : 0) ||
       compareFits(a.fit, b.fit) ||
@@ -322,7 +337,7 @@ class Search {
 
   /** What the remaining variables see: which kinds stand together on which class. */
   #stateKey(depth: number): string {
-    return `${depth}|${this.#violations}|${this.#touched.map(loadKey).sort().join('|')}`;
+    return `${depth}|${this.#sharing}|${this.#touched.map(loadKey).sort().join('|')}`;
   }
 }
 
@@ -351,6 +366,6 @@ function compareFits(a: Fit, b: Fit): number {
   );
 }
 
-function count(shared: { readonly node: boolean; readonly az: boolean; readonly cloud: boolean }): number {
-  return Number(shared.node) + Number(shared.az) + Number(shared.cloud);
+function costOf({ node, az, cloud }: SharedDomains): number {
+  return SHARING_COST[node] + SHARING_COST[az] + SHARING_COST[cloud];
 }

@@ -77,7 +77,7 @@ const requirements: fc.Arbitrary<JobRequirements> = fc.record({
   ),
   requiredGpuModel: fc.oneof({ weight: 8, arbitrary: fc.constant('') }, { weight: 1, arbitrary: model }),
   requiredCapabilities: fc.oneof(
-    { weight: 6, arbitrary: fc.constant([]) },
+    { weight: 3, arbitrary: fc.constant([]) },
     {
       weight: 1,
       arbitrary: fc.array(
@@ -95,8 +95,19 @@ const requirements: fc.Arbitrary<JobRequirements> = fc.record({
 
 const NAMES: readonly string[] = ['j0', 'j1', 'j2', 'j3'];
 
-/** Jobs with references that are legal one by one; together they may contradict each other. */
+/**
+ * Jobs with references that are legal one by one; together they may contradict each other.
+ * Half of the time all need the same, as replicas do, which is where a search takes
+ * shortcuts.
+ */
 const jobs = (maxLength: number): fc.Arbitrary<readonly BundleJobSpec[]> =>
+  fc
+    .tuple(anyJobs(maxLength), fc.boolean())
+    .map(([specs, alike]) =>
+      alike ? specs.map((spec) => ({ ...spec, requirements: specs[0]?.requirements ?? {} })) : specs,
+    );
+
+const anyJobs = (maxLength: number): fc.Arbitrary<readonly BundleJobSpec[]> =>
   fc
     .array(
       fc.record({

@@ -14,9 +14,9 @@ import {
   fleetHolds,
   groupsOf,
   type Standing,
+  sharing,
   standingOf,
   tierOf,
-  violations,
 } from './reference.ts';
 
 /** More in a longer run: FUZZ_RUNS=20000 npx vitest run test/bundle/plan-properties.test.ts */
@@ -156,7 +156,7 @@ describe('primary and backup', () => {
         const [primary, backup] = placedCopies(planOf(bundle, fleet));
         if (primary === undefined || backup === undefined) return;
         const at = assignmentOf(primary, fleet);
-        const shared = violations(bundle, fleet, at, assignmentOf(backup, fleet));
+        const shared = sharing(bundle, fleet, at, assignmentOf(backup, fleet));
         expect(backup.degraded.length > 0).toBe(shared > 0);
         expect(primary.degraded).toEqual([]);
         if (shared === 0) {
@@ -174,7 +174,7 @@ describe('primary and backup', () => {
           if (!noLater) continue;
           for (const b of assignments(bundle, backupPool(bundle), fleet)) {
             if (!fleetHolds(fleet, [...standingOf(bundle, p), ...standingOf(bundle, b)])) continue;
-            expect(violations(bundle, fleet, p, b)).toBeGreaterThanOrEqual(shared);
+            expect(sharing(bundle, fleet, p, b)).toBeGreaterThanOrEqual(shared);
           }
         }
       }),
@@ -190,12 +190,12 @@ describe('primary and backup', () => {
         if (primary === undefined || backup === undefined) return;
         const p = assignmentOf(primary, fleet);
         const b = assignmentOf(backup, fleet);
-        const shared = violations(bundle, fleet, p, b);
+        const shared = sharing(bundle, fleet, p, b);
         const isAllowed = (p: Assignment, b: Assignment): boolean =>
           copyHolds(bundle, poolNamed('p'), fleet, p) &&
           copyHolds(bundle, backupPool(bundle), fleet, b) &&
           fleetHolds(fleet, [...standingOf(bundle, p), ...standingOf(bundle, b)]) &&
-          violations(bundle, fleet, p, b) <= shared;
+          sharing(bundle, fleet, p, b) <= shared;
         const expectNoEarlier = (copy: PlacedCopy, pool: Pool, moved: Assignment): void => {
           for (const [i, n] of moved.entries()) {
             const tier = tierOf(pool, (fleet[n] as InventoryCandidate).place);

@@ -176,8 +176,11 @@ export function standingOf(bundle: Bundle, at: Assignment): readonly Standing[] 
   return bundle.jobs.map((job, i) => ({ job, node: at[i] ?? -1 }));
 }
 
-/** Forbidden domains that the backup is not known to be apart in, one for each rule and group of jobs. */
-export function violations(
+/**
+ * What the backup shares against the policy: for each group of jobs and each rule 2 where
+ * some node of the primary stands in the same domain, 1 where it may.
+ */
+export function sharing(
   bundle: Bundle,
   nodes: readonly InventoryCandidate[],
   primary: Assignment,
@@ -185,16 +188,31 @@ export function violations(
 ): number {
   const policy = bundle.resiliencePolicy ?? {};
   const nodeOf = new Map(bundle.jobs.map((job, i) => [job.jobName, backup[i] ?? -1]));
-  let count = 0;
+  let sum = 0;
   for (const group of groupsOf(bundle)) {
     const b = nodeOf.get(group[0] ?? '') ?? -1;
     const mine = (nodes[b] as InventoryCandidate).place;
     const others = primary.map((p) => ({ same: p === b, place: (nodes[p] as InventoryCandidate).place }));
-    if (policy.sameNode === 'forbid' && others.some((o) => o.same)) count++;
-    if (policy.sameAz === 'forbid' && others.some((o) => o.same || !azApart(mine, o.place))) count++;
-    if (policy.sameCloud === 'forbid' && others.some((o) => o.same || !cloudApart(mine, o.place))) count++;
+    const cost = (same: (p: Place) => boolean, apart: (p: Place) => boolean): number =>
+      others.some((o) => o.same || same(o.place)) ? 2 : others.some((o) => !apart(o.place)) ? 1 : 0;
+    if (policy.sameNode === 'forbid' && others.some((o) => o.same)) sum += 2;
+    if (policy.sameAz === 'forbid') {
+      sum += cost(
+        (p) =>
+          mine.zone !== '' &&
+          JSON.stringify([p.zone, p.provider, p.region]) ===
+            JSON.stringify([mine.zone, mine.provider, mine.region]),
+        (p) => azApart(mine, p),
+      );
+    }
+    if (policy.sameCloud === 'forbid') {
+      sum += cost(
+        (p) => mine.provider !== '' && p.provider === mine.provider,
+        (p) => cloudApart(mine, p),
+      );
+    }
   }
-  return count;
+  return sum;
 }
 
 function cloudApart(a: Place, b: Place): boolean {
