@@ -1,0 +1,27 @@
+/** Pushes as the service commits them, without HTTP. */
+import { create } from '@bufbuild/protobuf';
+import { ClusterIdentitySchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { type Published, publishSnapshot } from '../../functions/push/publish.ts';
+import { nanosOfMs, timestampOf } from '../../functions/snapshot/timestamp.ts';
+import type { Store } from '../../functions/store/commit.ts';
+import { snapshotOf } from '../snapshot/builders.ts';
+
+export interface PushInit {
+  readonly counter: bigint;
+  /** Equal texts are equal content. */
+  readonly content?: string;
+  /** By the service's clock. */
+  readonly nowMs: number;
+  /** By the agent's. */
+  readonly collectedAtMs?: number;
+}
+
+export function push(store: Store, clusterId: string, init: PushInit): Promise<Published> {
+  const { counter, content = 'same', nowMs, collectedAtMs = nowMs } = init;
+  const snapshot = snapshotOf({
+    cluster: create(ClusterIdentitySchema, { clusterId, displayName: content }),
+    collectedAt: timestampOf(nanosOfMs(collectedAtMs)),
+    logicalCounter: counter,
+  });
+  return publishSnapshot(store, { clusterId, snapshot, allowJump: false, strict: false }, nowMs);
+}

@@ -1,0 +1,55 @@
+/** Listens to GET /local/events as a client does that knows nothing of the service. */
+import { createParser } from 'eventsource-parser';
+import type { BusEvent } from '../../functions/local/event-bus.ts';
+
+export interface Listener {
+  readonly events: readonly (BusEvent & { readonly sseId: string })[];
+  /** Resolves once `count` events came. */
+  waitFor(count: number, timeoutMs?: number): Promise<void>;
+  /** Resolves when the service ended the stream. */
+  readonly ended: Promise<void>;
+  stop(): void;
+}
+
+/** Resolves once the service listens. */
+export async function listen(url: string, lastEventId?: string): Promise<Listener> {
+  const gone = new AbortController();
+  const response = await fetch(`${url}/local/events`, {
+    headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+    signal: gone.signal,
+  });
+  if (response.body === null || response.status !== 200) throw new Error(`The answer is ${response.status}.`);
+  const body = response.body;
+  const events: (BusEvent & { readonly sseId: string })[] = [];
+  let wake = (): void => undefined;
+  const parser = createParser({
+    onEvent: ({ data, id }) => {
+      events.push({ ...(JSON.parse(data) as BusEvent), sseId: id ?? '' });
+      wake();
+    },
+  });
+  const read = async (): Promise<void> => {
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of body) parser.feed(decoder.decode(chunk, { stream: true }));
+    } catch (error) {
+      if (!gone.signal.aborted) throw error;
+    }
+  };
+  const ended = read();
+  return {
+    events,
+    ended,
+    stop: () => gone.abort(),
+    waitFor: async (count, timeoutMs = 10_000) => {
+      const deadline = AbortSignal.timeout(timeoutMs);
+      while (events.length < count) {
+        await new Promise<void>((resolve, reject) => {
+          wake = resolve;
+          deadline.onabort = () =>
+            reject(new Error(`${events.length} of ${count} events came: ${JSON.stringify(events)}`));
+        });
+      }
+    },
+  };
+}
