@@ -29,7 +29,9 @@ export function lambdaHandler(
 /** The path that a client sends for a path that a front has decoded. */
 export function encodedPath(decoded: string): string {
   if (!decoded.startsWith(CLUSTERS_PATH)) return encodeURI(decoded).replace(/[?#]/g, encodeURIComponent);
-  const suffix = decoded.endsWith(SNAPSHOT_SUFFIX) ? SNAPSHOT_SUFFIX : '';
-  const id = decoded.slice(CLUSTERS_PATH.length, decoded.length - suffix.length);
-  return `${CLUSTERS_PATH}${encodeURIComponent(id)}${suffix}`;
+  const rest = decoded.slice(CLUSTERS_PATH.length);
+  // A cluster may be called "snapshot", or even "/snapshot"; what ends a path has an id before it.
+  const hasSuffix = rest.endsWith(SNAPSHOT_SUFFIX) && rest.length > SNAPSHOT_SUFFIX.length;
+  const suffix = hasSuffix ? SNAPSHOT_SUFFIX : '';
+  return `${CLUSTERS_PATH}${encodeURIComponent(rest.slice(0, rest.length - suffix.length))}${suffix}`;
 }

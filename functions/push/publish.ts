@@ -83,9 +83,27 @@ export async function publishSnapshot(
 }
 
 function succession(snapshot: ClusterResourceMap, context: RuleContext, prior: Prior): Findings {
-  if (prior.kind !== 'head') return NO_FINDINGS;
-  const { highWater, collectedAtNanos, identity } = prior.head;
-  return checkSuccession(snapshot, context, { highWater, collectedAtNanos, ...identity });
+  if (prior.kind === 'none') return NO_FINDINGS;
+  const { highWater, collectedAtNanos } = prior.kind === 'head' ? prior.head : prior.mark;
+  return checkSuccession(snapshot, context, {
+    highWater,
+    collectedAtNanos,
+    provider: previously('provider', snapshot, prior),
+    region: previously('region', snapshot, prior),
+    site: previously('site', snapshot, prior),
+  });
+}
+
+/** A mark has no identity and a head a cut one: what they cannot tell from the new text counts as the same. */
+function previously(
+  field: 'provider' | 'region' | 'site',
+  snapshot: ClusterResourceMap,
+  prior: Exclude<Prior, { kind: 'none' }>,
+): string {
+  const now = snapshot.cluster?.[field] ?? '';
+  if (prior.kind === 'retired') return now;
+  const before = prior.head.identity[field];
+  return before === identityOf(snapshot)[field] ? now : before;
 }
 
 function together(a: Findings, b: Findings): Findings {

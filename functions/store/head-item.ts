@@ -1,7 +1,8 @@
 /**
- * A head as a DynamoDB item and back. The item stays under one kilobyte whatever the
- * cluster is, since a larger one costs two write units at every push: identity is cut
- * by the id rules, and of the accelerator models as many are kept as fit.
+ * A head as a DynamoDB item and back. The item stays under one kilobyte however many
+ * accelerator models a cluster has, since a larger one costs two write units at every
+ * push: as many models are kept as fit. Only texts at their limits in every field of the
+ * identity can make it larger, which costs that cluster its second unit and nobody else.
  */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
@@ -54,7 +55,7 @@ export class UnreadableHeadError extends Error {
   }
 }
 
-/** The item of a head, at most {@link WRITE_UNIT_BYTES} large as DynamoDB counts. */
+/** The item of a head, with as many accelerator models as leave it within {@link WRITE_UNIT_BYTES}. */
 export function headToItem(head: Head, partition: string): Item {
   const a = HEAD_ATTRIBUTES;
   const item: Item = {
@@ -129,7 +130,12 @@ export function headFromItem(item: Item): Head {
       region: text(a.region),
       site: text(a.site),
     },
-    accelerators: summary.accelerators,
+    accelerators: summary.accelerators.map(({ model, total, free, unavailable }) => ({
+      model,
+      total,
+      free,
+      unavailable,
+    })),
     omittedModels: summary.omittedAcceleratorModels,
     warnings: item[a.warnings] === undefined ? 0 : count(a.warnings),
   };

@@ -10,6 +10,7 @@ import {
   PutItemCommand,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
+import { inIdOrder } from '../globalmap/entry.ts';
 import { HeadConflictError, RetiredMarkError } from './errors.ts';
 import type { Head, Omission, RetiredMark } from './head.ts';
 import {
@@ -57,8 +58,7 @@ export class HeadStore {
       Array.from({ length: this.tables.shards }, (_, shard) => this.readShard(shard)),
     );
     const heads = shards.flatMap((s) => s.heads);
-    heads.sort((a, b) => (a.clusterId < b.clusterId ? -1 : a.clusterId > b.clusterId ? 1 : 0));
-    return { heads, unreadable: shards.flatMap((s) => s.unreadable) };
+    return { heads: inIdOrder(heads), unreadable: shards.flatMap((s) => s.unreadable) };
   }
 
   /** The heads of one shard. */
