@@ -38,6 +38,8 @@ export interface ServiceOptions {
   readonly port: number;
   readonly host: string;
   readonly telemetry?: Telemetry;
+  /** Made where they do not exist. */
+  readonly tables?: Tables;
   readonly membership?: Membership;
   /** Whether refreshes bring events, too. */
   readonly announceRefreshes?: boolean;
@@ -57,12 +59,13 @@ const LOCAL_TABLES: Tables = { heads: 'ClusterHeads', bodies: 'SnapshotBodies', 
 /** Starts the service; it answers once this resolves. */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
   const telemetry = options.telemetry ?? jsonLinesTelemetry();
+  const tables = options.tables ?? LOCAL_TABLES;
   const engine = await startEngine(options.engine);
   const client = dynamoClient(engine.endpoint);
   try {
-    await createTables(client, LOCAL_TABLES);
-    const changes = await headChanges(options.engine, client, telemetry);
-    const store = storeOn(client, LOCAL_TABLES);
+    await createTables(client, tables);
+    const changes = await headChanges(options.engine, client, tables.heads, telemetry);
+    const store = storeOn(client, tables);
     const bus = new LocalBus();
     const app = createApp(telemetry);
     const waiters = new ChangeSignal();
@@ -78,7 +81,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const announceRefreshes = options.announceRefreshes ?? false;
     changes.start(announcer({ publisher, telemetry, announceRefreshes, now: Date.now }), telemetry);
     const sweeper = startSweepTimer(
-      { heads: store.heads, shards: LOCAL_TABLES.shards, telemetry },
+      { heads: store.heads, shards: tables.shards, telemetry },
       options.membership ?? DEFAULT_MEMBERSHIP,
       options.sweepEveryMs ?? SWEEP_EVERY_MS,
     );
@@ -127,10 +130,15 @@ async function startEngine(engine: Engine): Promise<{ endpoint: string; close():
   }
 }
 
-function headChanges(engine: Engine, client: DynamoDBClient, telemetry: Telemetry): Promise<HeadChanges> {
+function headChanges(
+  engine: Engine,
+  client: DynamoDBClient,
+  table: string,
+  telemetry: Telemetry,
+): Promise<HeadChanges> {
   return engine.kind === 'endpoint'
-    ? changesOfEndpoint(client, engine.endpoint, LOCAL_TABLES.heads, telemetry)
-    : Promise.resolve(changesOfOwnEngine(client, LOCAL_TABLES.heads));
+    ? changesOfEndpoint(client, engine.endpoint, table, telemetry)
+    : Promise.resolve(changesOfOwnEngine(client, table));
 }
 
 function httpUrl(host: string, port: number): string {

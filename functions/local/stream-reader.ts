@@ -92,7 +92,9 @@ class Reader {
           cause: error,
         });
       }
-      await this.#pause(DISCOVER_MS);
+      // A shard that ended, or was interrupted, is a reason to look earlier.
+      await Promise.race([this.#pause(DISCOVER_MS), ...this.#lanes.values()]);
+      await this.#pause(POLL_MS);
     }
     await Promise.all(this.#lanes.values());
   }

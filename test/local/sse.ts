@@ -2,10 +2,14 @@
 import { createParser } from 'eventsource-parser';
 import type { BusEvent } from '../../functions/local/event-bus.ts';
 
+const TIMEOUT_MS = 15_000;
+
 export interface Listener {
   readonly events: readonly (BusEvent & { readonly sseId: string })[];
   /** Resolves once `count` events came. */
-  waitFor(count: number, timeoutMs?: number): Promise<void>;
+  waitFor(count: number): Promise<void>;
+  /** Resolves once the events are what is waited for. */
+  until(what: () => boolean): Promise<void>;
   /** Resolves when the service ended the stream. */
   readonly ended: Promise<void>;
   stop(): void;
@@ -37,19 +41,20 @@ export async function listen(url: string, lastEventId?: string): Promise<Listene
     }
   };
   const ended = read();
+  const until = async (what: () => boolean): Promise<void> => {
+    const deadline = AbortSignal.timeout(TIMEOUT_MS);
+    while (!what()) {
+      await new Promise<void>((resolve, reject) => {
+        wake = resolve;
+        deadline.onabort = () => reject(new Error(`Only these events came: ${JSON.stringify(events)}`));
+      });
+    }
+  };
   return {
     events,
     ended,
     stop: () => gone.abort(),
-    waitFor: async (count, timeoutMs = 10_000) => {
-      const deadline = AbortSignal.timeout(timeoutMs);
-      while (events.length < count) {
-        await new Promise<void>((resolve, reject) => {
-          wake = resolve;
-          deadline.onabort = () =>
-            reject(new Error(`${events.length} of ${count} events came: ${JSON.stringify(events)}`));
-        });
-      }
-    },
+    until,
+    waitFor: (count) => until(() => events.length >= count),
   };
 }
