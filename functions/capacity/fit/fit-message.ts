@@ -1,5 +1,5 @@
 /** Fit answers as the API writes them. */
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import {
   type FitCandidate,
   FitCandidateSchema,
@@ -85,7 +85,12 @@ function boundsOf({
     : { atLeast: BigInt(atLeast), atMost: BigInt(atMost) };
 }
 
-function scaleOutBounds(bounds: Bounds | undefined): MessageInitShape<typeof FitCandidateSchema> {
+function scaleOutBounds(
+  bounds: Bounds | undefined,
+): Pick<
+  FitCandidate,
+  'maxChainsWithScaleOut' | 'maxChainsWithScaleOutAtLeast' | 'maxChainsWithScaleOutAtMost'
+> {
   if (bounds === undefined) return {};
   const known = boundsOf(bounds);
   return 'exact' in known
