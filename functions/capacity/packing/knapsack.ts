@@ -19,7 +19,7 @@ export function fillableRooms(items: readonly KnapsackItem[]): (room: number) =>
   let reachable = new Uint8Array(1).fill(1);
   return (room) => {
     if (room > MAX_TABLE_ROOM) return room;
-    if (room >= reachable.length) reachable = reachableSums(items, Math.max(room, 63));
+    if (room >= reachable.length) reachable = reachableSums(items, Math.max(room, 2 * reachable.length));
     let filled = room;
     while (reachable[filled] !== 1) filled--;
     return filled;
