@@ -36,7 +36,7 @@ export const FUNCTIONS = {
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,
     tableActions: {
       heads: ['dynamodb:GetItem', 'dynamodb:PutItem'],
-      bodies: ['dynamodb:PutItem'],
+      bodies: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
     },
   },
   map: {

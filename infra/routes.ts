@@ -15,6 +15,7 @@ export interface Route {
 export const ROUTES: readonly Route[] = [
   { method: 'PUT', path: '/v1/clusters/{id+}', function: 'push', rate: 'pushes' },
   { method: 'DELETE', path: '/v1/clusters/{id+}', function: 'push', rate: 'reads' },
+  { method: 'POST', path: '/v1/snapshots/validate', function: 'push', rate: 'pushes' },
   { method: 'GET', path: '/v1/clusters', function: 'map', rate: 'reads' },
   { method: 'GET', path: '/v1/clusters/{id+}', function: 'map', rate: 'reads' },
   { method: 'GET', path: '/v1/map', function: 'map', rate: 'reads' },

@@ -6,6 +6,7 @@ import { clockCommand } from './commands/clock.ts';
 import { clustersCommand } from './commands/clusters.ts';
 import { getCommand } from './commands/get.ts';
 import { pushCommand } from './commands/push.ts';
+import { validateCommand } from './commands/validate.ts';
 import { EXIT } from './exit-codes.ts';
 import { failureOf } from './failure.ts';
 
@@ -18,6 +19,7 @@ const program = new Command('rmap')
   .description('Pushes snapshots to a Resource Map and shows what it knows.')
   .version(version)
   .addCommand(pushCommand())
+  .addCommand(validateCommand())
   .addCommand(getCommand())
   .addCommand(clustersCommand())
   .addCommand(clockCommand())

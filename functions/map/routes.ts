@@ -5,6 +5,7 @@ import { ResourceMapError } from '../errors.ts';
 import {
   ClusterListSchema,
   ClusterStatusSchema,
+  FindingSchema,
   SyncRequestSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
 import { clockEtag } from '../globalmap/clock.ts';
@@ -40,6 +41,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { answerSync, type SyncQuery, tellsNothing } from './answer-sync.ts';
 import { BodyCache } from './body-cache.ts';
 import { type BodyForm, filterFacts, MapReader, versionOf } from './read-map.ts';
+import { standingWarnings } from './standing-warnings.ts';
 import { ChangeSignal, lookUntil, type Patience } from './wait.ts';
 
 export interface MapDeps {
@@ -178,7 +180,11 @@ export function mapRoutes(app: App, deps: MapDeps): void {
     refuseUnknownParameters(c, []);
     responseFormat(c);
     const head = await knownHead(store, clusterIdOf(c, ''));
-    return respond(c, ClusterStatusSchema, clusterStatus(head, now()));
+    const status = clusterStatus(head, now());
+    for (const warning of await standingWarnings(map, head, now())) {
+      status.warnings.push(create(FindingSchema, warning));
+    }
+    return respond(c, ClusterStatusSchema, status);
   });
 }
 

@@ -7,13 +7,20 @@ import { acceleratorTotals } from '../snapshot/accelerators.ts';
 import { bodyIdOf, deflateBody } from '../snapshot/body.ts';
 import { encodeBody } from '../snapshot/canonical.ts';
 import { type Finding, type Findings, NO_FINDINGS } from '../snapshot/findings.ts';
-import { MAX_FINDINGS } from '../snapshot/limits.ts';
-import { checkSnapshot, checkSuccession, type RuleContext } from '../snapshot/rules/index.ts';
+import { identityOf } from '../snapshot/identity.ts';
+import {
+  checkNodeTypeSuccession,
+  checkSnapshot,
+  checkSuccession,
+  mergeFindings,
+  nodeTypeFacts,
+  type RuleContext,
+} from '../snapshot/rules/index.ts';
 import { nanosOf } from '../snapshot/timestamp.ts';
 import { commitSnapshot, readPrior, type Store } from '../store/commit.ts';
 import { type Decision, type Prior, refuseRegression } from '../store/decide.ts';
 import type { Head } from '../store/head.ts';
-import { identityOf } from '../store/identity.ts';
+import { PreviousNodeTypes } from './previous-node-types.ts';
 
 /** What an accepted push is answered with. */
 export interface Published {
@@ -52,16 +59,25 @@ export async function publishSnapshot(
   }
 
   const own = checkSnapshot(snapshot, context);
-  let all = own;
-  const succeed = (latest: Prior): number => {
-    all = together(own, succession(snapshot, context, latest));
-    if (all.rejects > 0) throw new InvalidSnapshotError(all.findings, all.rejects, all.omitted);
-    return all.warnings;
-  };
-  succeed(prior);
+  // Before anything is encoded: most of what is refused is refused for what this finds.
+  refuseIfRejected(mergeFindings([own, succession(snapshot, context, prior)]));
 
+  // Before encodeBody, whose canonical order is not the one that the findings' paths are in.
+  const nodeTypes = nodeTypeFacts(snapshot);
   const body = encodeBody(snapshot);
   const bodyId = bodyIdOf(clusterId, body);
+  const previousNodeTypes = new PreviousNodeTypes(store.bodies);
+  let all = own;
+  const succeed = async (latest: Prior): Promise<number> => {
+    const previous = await previousNodeTypes.of(latest, bodyId);
+    all = mergeFindings([
+      own,
+      succession(snapshot, context, latest),
+      previous === undefined ? NO_FINDINGS : checkNodeTypeSuccession(previous, nodeTypes, context),
+    ]);
+    refuseIfRejected(all);
+    return all.warnings;
+  };
   const collectedAt = snapshot.collectedAt;
   if (collectedAt === undefined) throw new Error('The rules let a snapshot without collected_at pass.');
   const commit = await commitSnapshot(
@@ -82,34 +98,18 @@ export async function publishSnapshot(
   return { ...commit, warnings: all.findings, omittedWarnings: all.omitted };
 }
 
+/** @throws InvalidSnapshotError */
+function refuseIfRejected({ findings, rejects, omitted }: Findings): void {
+  if (rejects > 0) throw new InvalidSnapshotError(findings, rejects, omitted);
+}
+
 function succession(snapshot: ClusterResourceMap, context: RuleContext, prior: Prior): Findings {
-  if (prior.kind === 'none') return NO_FINDINGS;
-  const { highWater, collectedAtNanos } = prior.kind === 'head' ? prior.head : prior.mark;
-  return checkSuccession(snapshot, context, {
-    highWater,
-    collectedAtNanos,
-    provider: previously('provider', snapshot, prior),
-    region: previously('region', snapshot, prior),
-    site: previously('site', snapshot, prior),
-  });
-}
-
-/** A mark has no identity and a head a cut one: what they cannot tell from the new text counts as the same. */
-function previously(
-  field: 'provider' | 'region' | 'site',
-  snapshot: ClusterResourceMap,
-  prior: Exclude<Prior, { kind: 'none' }>,
-): string {
-  const now = snapshot.cluster?.[field] ?? '';
-  if (prior.kind === 'retired') return now;
-  const before = prior.head.identity[field];
-  return before === identityOf(snapshot)[field] ? now : before;
-}
-
-function together(a: Findings, b: Findings): Findings {
-  if (b === NO_FINDINGS) return a;
-  const findings = [...a.findings, ...b.findings].slice(0, MAX_FINDINGS);
-  const rejects = a.rejects + b.rejects;
-  const warnings = a.warnings + b.warnings;
-  return { findings, rejects, warnings, omitted: rejects + warnings - findings.length };
+  switch (prior.kind) {
+    case 'head':
+      return checkSuccession(snapshot, context, prior.head);
+    case 'retired':
+      return checkSuccession(snapshot, context, prior.mark);
+    case 'none':
+      return NO_FINDINGS;
+  }
 }

@@ -7,6 +7,7 @@ import {
   FindingSchema,
   PushOutcome,
   PushResultSchema,
+  ValidateResultSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
 import type { App } from '../http/app.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../http/cluster-path.ts';
@@ -14,9 +15,10 @@ import { responseFormat } from '../http/media-type.ts';
 import { booleanParameter, refuseUnknownParameters } from '../http/query.ts';
 import { readMessage } from '../http/read-message.ts';
 import { respond } from '../http/respond.ts';
+import { cutUtf8 } from '../snapshot/identity.ts';
+import { checkSnapshot } from '../snapshot/rules/index.ts';
 import { omitCluster, type Store } from '../store/commit.ts';
 import type { Decision } from '../store/decide.ts';
-import { cutUtf8 } from '../store/identity.ts';
 import { clusterStatus } from '../store/status.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { publishSnapshot } from './publish.ts';
@@ -33,6 +35,9 @@ const OUTCOMES: Readonly<Record<Decision, PushOutcome>> = {
   refresh: PushOutcome.REFRESHED,
   repeat: PushOutcome.ALREADY_PUBLISHED,
 };
+
+/** Takes a snapshot, applies the rules that one alone can break, and keeps nothing of it. */
+export const VALIDATE_PATH = '/v1/snapshots/validate';
 
 /** A sentence, as it stands in the head of an omitted cluster. */
 const MAX_REASON_BYTES = 200;
@@ -59,6 +64,23 @@ export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void 
         highWaterMark: published.head.highWater,
         warnings: published.warnings.map((w) => create(FindingSchema, w)),
         omittedWarnings: published.omittedWarnings,
+      }),
+    );
+  });
+
+  app.post(VALIDATE_PATH, async (c) => {
+    refuseUnknownParameters(c, ['strict']);
+    const strict = booleanParameter(c, 'strict');
+    responseFormat(c);
+    const snapshot = await readMessage(c, ClusterResourceMapSchema);
+    const { findings, omitted, rejects } = checkSnapshot(snapshot, { nowMs: now(), strict });
+    return respond(
+      c,
+      ValidateResultSchema,
+      create(ValidateResultSchema, {
+        valid: rejects === 0,
+        findings: findings.map((finding) => create(FindingSchema, finding)),
+        omittedFindings: omitted,
       }),
     );
   });

@@ -4,10 +4,11 @@
  */
 import type { AcceleratorTotals } from '../snapshot/accelerators.ts';
 import type { EncodedBody } from '../snapshot/body.ts';
+import type { Identity } from '../snapshot/identity.ts';
 import { BODY_RENEW_S, type BodyStore } from './bodies.ts';
 import { type Decision, decidePush, type Prior, type PushFacts } from './decide.ts';
 import { ClusterNotFoundError, ContentionError, HeadConflictError } from './errors.ts';
-import type { BodyRef, Head, Identity } from './head.ts';
+import type { BodyRef, Head } from './head.ts';
 import type { HeadStore } from './heads.ts';
 import { backOff } from './retry.ts';
 
@@ -28,7 +29,7 @@ export interface Push extends PushFacts {
    * refuse, and gives the number of all warnings. Called again with the newer head
    * when another writer came between.
    */
-  readonly succeed: (prior: Prior) => number;
+  readonly succeed: (prior: Prior) => number | Promise<number>;
 }
 
 /** What became of it. */
@@ -68,7 +69,7 @@ export async function commitSnapshot(store: Store, push: Push, prior: Prior, now
   let written: BodyRef | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const decision = decidePush(seen, push);
-    const warnings = push.succeed(seen);
+    const warnings = await push.succeed(seen);
     const standing = seen.kind === 'head' ? seen.head : undefined;
     if (decision === 'repeat' && standing !== undefined && nowMs - standing.receivedAtMs < RETRY_WINDOW_MS)
       return { decision, head: standing };

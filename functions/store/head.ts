@@ -3,6 +3,7 @@
  * A body is behind it, immutable; all that ever changes is here.
  */
 import type { AcceleratorTotals } from '../snapshot/accelerators.ts';
+import type { Identity } from '../snapshot/identity.ts';
 
 /** Why and since when a cluster is out of the map. */
 export interface Omission {
@@ -24,14 +25,6 @@ export interface BodyRef {
   readonly storedCrc32: number;
   /** Seconds since the epoch, after which DynamoDB may delete the parts. */
   readonly expiresAtS: number;
-}
-
-/** Who the cluster says it is, beside its id. */
-export interface Identity {
-  readonly displayName: string;
-  readonly provider: string;
-  readonly region: string;
-  readonly site: string;
 }
 
 /**

@@ -15,6 +15,7 @@ import { decodeSnapshot } from '../../functions/snapshot/decode.ts';
 const RMAP = new URL('../../dist/cli/rmap.js', import.meta.url).pathname;
 const SAMPLES = new URL('../../functions/local/samples/', import.meta.url).pathname;
 const KOPS = join(SAMPLES, 'kops-l4-t3.json');
+const AICR = join(SAMPLES, 'aicr-eks-h100-t3.json');
 
 let service: LocalService;
 const folder = mkdtempSync(join(tmpdir(), 'rmap-'));
@@ -49,6 +50,59 @@ function rmap(args: readonly string[], url = service.url, stdin = ''): Promise<R
 function outcomes(stdout: string): readonly string[] {
   return stdout.split('\n').filter((line) => line !== '' && !line.startsWith('  '));
 }
+
+describe('rmap validate', () => {
+  /** Where no service is. */
+  const NOWHERE = 'http://127.0.0.1:9';
+
+  it('checks files without a service, and exits with 0 where none is refused', async () => {
+    const { code, stdout, stderr } = await rmap(['validate', KOPS, '-'], NOWHERE, readFileSync(AICR, 'utf8'));
+    const warning = (type: number) =>
+      `  warn unspecified_purchase_model capacity_pools[${type}].node_types[0].purchase_model: purchase_model of node type`;
+    const [verdict, first, , last, ...rest] = stdout.split('\n');
+    expect([verdict, last, rest]).toEqual([`${KOPS}: valid, 2 warnings`, '-: valid', ['']]);
+    expect(first).toContain(warning(0));
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  it('names the path of what is wrong, goes on with the other files, and exits with 1', async () => {
+    const lie = join(folder, 'lie.json');
+    writeFileSync(lie, '{"cluster":{"clusterId":"a\\u001b[31m"},"collectedAt":"2026-01-01T00:00:00Z"}');
+    const { code, stdout } = await rmap(['validate', lie, AICR], NOWHERE);
+    expect(stdout.split('\n')).toEqual([
+      `${lie}: refused for 2 reasons`,
+      '  reject invalid_id cluster.cluster_id: cluster.cluster_id is "a\\u001b[31m", with the control character U+001B at position 1; an id has none',
+      '  reject missing_counter logical_counter: logical_counter is 0, which is unset; start at 1 and raise it for every push',
+      `${AICR}: valid`,
+      '',
+    ]);
+    expect(code).toBe(1);
+  });
+
+  it('refuses what would give a warning with --strict, and prints JSON with --json', async () => {
+    const { code, stdout } = await rmap(['validate', '--strict', '--json', KOPS, AICR], NOWHERE);
+    const [kops, aicr] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { findings: unknown[] });
+    expect(kops).toMatchObject({ valid: false, omittedFindings: 0 });
+    expect(kops?.findings[0]).toMatchObject({ code: 'unspecified_purchase_model', severity: 'reject' });
+    expect(aicr).toEqual({ valid: true, findings: [], omittedFindings: 0 });
+    expect(code).toBe(1);
+  });
+
+  it('tells a file that is no snapshot from one that is not there', async () => {
+    const wrong = join(folder, 'no-snapshot.json');
+    writeFileSync(wrong, '{"capacityPool":[]}');
+    const malformed = await rmap(['validate', wrong], NOWHERE);
+    expect(malformed.stderr).toContain(`${wrong}: [malformed_json] `);
+    expect(malformed.stderr).toContain('the nearest is "capacityPools"');
+    expect(malformed.code).toBe(1);
+    const missing = await rmap(['validate', join(folder, 'missing.json'), AICR], NOWHERE);
+    expect(missing.stderr).toContain('missing.json cannot be read');
+    expect([missing.stdout, missing.code]).toEqual([`${AICR}: valid\n`, 2]);
+  });
+});
 
 describe('rmap push', () => {
   it('pushes ProtoJSON, gzip and Protobuf files alike, whatever their names are', async () => {

@@ -31,8 +31,8 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 390_000,
-  map: 370_000,
+  push: 440_000,
+  map: 445_000,
 };
 /** A number this far above the truth no longer guards anything. */
 const SLACK_BYTES = 30_000;

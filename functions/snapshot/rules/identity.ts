@@ -5,6 +5,7 @@ import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_p
 import type { FindingCollector } from '../findings.ts';
 import { COUNTER_EXHAUSTED, MAX_FUTURE_SKEW_MS } from '../limits.ts';
 import { quote } from '../quote.ts';
+import { isValidTimestamp, nanosOf, nanosOfMs } from '../timestamp.ts';
 import type { RuleContext } from './context.ts';
 import { clusterIdFault, idRules } from './ids.ts';
 import { reject, rulesOf } from './rule.ts';
@@ -27,12 +28,6 @@ export const identityRules = rulesOf({
     '`logical_counter` is not 2^64−1, after which there would be no next counter.',
   ),
 });
-
-const NANOS_PER_MS = 1_000_000n;
-/** 0001-01-01T00:00:00Z. */
-const MIN_TIMESTAMP_SECONDS = -62_135_596_800n;
-/** 9999-12-31T23:59:59Z. */
-const MAX_TIMESTAMP_SECONDS = 253_402_300_799n;
 
 /** Checks `cluster`. */
 export function checkIdentity(
@@ -78,30 +73,27 @@ export function checkCollectedAt(
     );
     return;
   }
-  const fault = timestampFault(collectedAt);
-  if (fault !== undefined) {
-    out.report(identityRules.invalid_timestamp, path, () => `collected_at ${fault}`);
+  if (!isValidTimestamp(collectedAt)) {
+    out.report(
+      identityRules.invalid_timestamp,
+      path,
+      () =>
+        `collected_at is ${collectedAt.seconds} s and ${collectedAt.nanos} ns since 1970; ` +
+        'its seconds must lie in the years 1 to 9999, and its nanos be from 0 to 999999999',
+    );
     return;
   }
-  const maxAhead = BigInt(context.maxFutureSkewMs ?? MAX_FUTURE_SKEW_MS) * NANOS_PER_MS;
-  const ahead = timestampNanos(collectedAt) - BigInt(Math.floor(context.nowMs)) * NANOS_PER_MS;
-  if (ahead > maxAhead) {
+  const maxAheadNanos = nanosOfMs(context.maxFutureSkewMs ?? MAX_FUTURE_SKEW_MS);
+  const aheadNanos = nanosOf(collectedAt) - nanosOfMs(context.nowMs);
+  if (aheadNanos > maxAheadNanos) {
     out.report(
       identityRules.collected_in_future,
       path,
       () =>
-        `collected_at is ${formatTimestamp(collectedAt)}, ${formatSeconds(ahead)} s ahead of the service’s clock; ` +
-        `at most ${formatSeconds(maxAhead)} s are allowed: set the agent’s clock right`,
+        `collected_at is ${formatTimestamp(collectedAt)}, ${formatSeconds(aheadNanos)} s ahead of the service’s clock; ` +
+        `at most ${formatSeconds(maxAheadNanos)} s are allowed: set the agent’s clock right`,
     );
   }
-}
-
-function timestampFault({ seconds, nanos }: Timestamp): string | undefined {
-  if (seconds < MIN_TIMESTAMP_SECONDS || seconds > MAX_TIMESTAMP_SECONDS) {
-    return `has ${seconds} seconds; they must be from ${MIN_TIMESTAMP_SECONDS} (year 1) to ${MAX_TIMESTAMP_SECONDS} (year 9999)`;
-  }
-  if (nanos < 0 || nanos > 999_999_999) return `has ${nanos} nanos; they must be from 0 to 999999999`;
-  return undefined;
 }
 
 /** Checks `logical_counter`. */
@@ -121,11 +113,6 @@ export function checkCounter(snapshot: ClusterResourceMap, out: FindingCollector
         `logical_counter is ${COUNTER_EXHAUSTED}, after which there is no next one; the highest is ${COUNTER_EXHAUSTED - 1n}`,
     );
   }
-}
-
-/** Nanoseconds since the epoch, exactly. */
-export function timestampNanos(timestamp: Timestamp): bigint {
-  return timestamp.seconds * 1_000_000_000n + BigInt(timestamp.nanos);
 }
 
 /** RFC 3339 with as many digits as the value has. The timestamp must be valid. */

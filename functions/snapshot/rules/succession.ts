@@ -3,14 +3,14 @@
  * of it stands in the cluster's head, so they cost no read beyond the one that the
  * commit makes anyway, and can be asked again each time that it reads the head anew.
  */
-import { create } from '@bufbuild/protobuf';
-import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import { FindingCollector, type Findings, NO_FINDINGS } from '../findings.ts';
+import { type Identity, identityOf } from '../identity.ts';
 import { MAX_COUNTER_JUMP } from '../limits.ts';
 import { quote } from '../quote.ts';
+import { isValidTimestamp, nanosOf, timestampOf } from '../timestamp.ts';
 import type { RuleContext } from './context.ts';
-import { formatTimestamp, timestampNanos } from './identity.ts';
+import { formatTimestamp } from './identity.ts';
 import { reject, rulesOf, warn } from './rule.ts';
 
 export const successionRules = rulesOf({
@@ -33,9 +33,8 @@ export interface PreviousSnapshot {
   readonly highWater: bigint;
   /** Nanoseconds since the epoch. */
   readonly collectedAtNanos: bigint;
-  readonly provider: string;
-  readonly region: string;
-  readonly site: string;
+  /** As {@link identityOf} keeps it; absent where no more is known than the counter and the time. */
+  readonly identity?: Pick<Identity, 'provider' | 'region' | 'site'> | undefined;
 }
 
 /**
@@ -63,15 +62,18 @@ function checkSameIdentity(
   previous: PreviousSnapshot,
   out: FindingCollector,
 ): void {
-  const { cluster } = snapshot;
+  const { identity } = previous;
+  if (identity === undefined) return;
+  // Cut as the head's are, or a long name would have changed with every push.
+  const present = identityOf(snapshot);
   for (const field of ['provider', 'region', 'site'] as const) {
-    const now = cluster?.[field] ?? '';
-    if (now === previous[field]) continue;
+    const [was, now] = [identity[field], present[field]];
+    if (was === now) continue;
     out.report(
       successionRules.identity_changed,
       () => `cluster.${field}`,
       () =>
-        `${field} is ${quote(now)}, and was ${quote(previous[field])} in the last accepted snapshot; a cluster that moved should get a new id`,
+        `${field} is ${quote(now)}, and was ${quote(was)} in the last accepted snapshot; a cluster that moved should get a new id`,
     );
   }
 }
@@ -82,12 +84,12 @@ function checkTimeGoesOn(
   out: FindingCollector,
 ): void {
   const { collectedAt } = snapshot;
-  if (collectedAt === undefined || timestampNanos(collectedAt) >= previous.collectedAtNanos) return;
+  if (collectedAt === undefined || nanosOf(collectedAt) >= previous.collectedAtNanos) return;
   out.report(
     successionRules.collected_at_regressed,
     () => 'collected_at',
     () =>
-      `collected_at is ${describeNanos(timestampNanos(collectedAt))}, older than the last accepted snapshot’s ` +
+      `collected_at is ${describeNanos(nanosOf(collectedAt))}, older than the last accepted snapshot’s ` +
       `${describeNanos(previous.collectedAtNanos)}, though logical_counter rose; check the agent’s clock, and that only one agent pushes`,
   );
 }
@@ -110,13 +112,6 @@ function checkCounterStep(
 
 /** RFC 3339 where that can say it, else the number. */
 function describeNanos(nanos: bigint): string {
-  const wholeSeconds = nanos / 1_000_000_000n;
-  const rest = nanos % 1_000_000_000n;
-  const seconds = rest < 0n ? wholeSeconds - 1n : wholeSeconds;
-  const timestamp = create(TimestampSchema, { seconds, nanos: Number(nanos - seconds * 1_000_000_000n) });
-  try {
-    return formatTimestamp(timestamp);
-  } catch {
-    return `${nanos} ns since 1970`;
-  }
+  const timestamp = timestampOf(nanos);
+  return isValidTimestamp(timestamp) ? formatTimestamp(timestamp) : `${nanos} ns since 1970`;
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { decodeSnapshot } from '../../../functions/snapshot/decode.ts';
+import { identityOf } from '../../../functions/snapshot/identity.ts';
 import {
   checkNodeTypeSuccession,
   checkSnapshot,
@@ -67,15 +68,12 @@ describe.each(names)('%s', (name) => {
     if (before === undefined || familyOf(before) !== familyOf(name)) return;
     const [previous, next] = [read(before), read(name)];
     const context = { nowMs: NOW_MS };
-    const { cluster, collectedAt } = previous;
-    if (cluster === undefined || collectedAt === undefined) throw new Error(`${before} is incomplete.`);
-    const { provider, region, site } = cluster;
+    const { collectedAt } = previous;
+    if (collectedAt === undefined) throw new Error(`${before} is incomplete.`);
     const head = {
       highWater: previous.logicalCounter,
       collectedAtNanos: nanosOf(collectedAt),
-      provider,
-      region,
-      site,
+      identity: identityOf(previous),
     };
     expect(checkSuccession(next, context, head).findings).toEqual([]);
     expect(checkNodeTypeSuccession(nodeTypeFacts(previous), nodeTypeFacts(next), context).findings).toEqual(

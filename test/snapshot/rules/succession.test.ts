@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { identityOf } from '../../../functions/snapshot/identity.ts';
 import {
   checkSuccession,
   type PreviousSnapshot,
@@ -7,6 +8,7 @@ import {
 import { CLUSTER_ID, NOW_MS, NOW_SECONDS, type SnapshotInit, snapshotOf } from '../builders.ts';
 
 const HIGH_WATER = 7n;
+const NOWHERE = { provider: '', region: '', site: '' };
 
 function succession(
   init: SnapshotInit,
@@ -19,9 +21,7 @@ function succession(
     {
       highWater: HIGH_WATER,
       collectedAtNanos: NOW_SECONDS * 1_000_000_000n,
-      provider: '',
-      region: '',
-      site: '',
+      identity: NOWHERE,
       ...previous,
     },
   );
@@ -90,7 +90,10 @@ describe('collected_at', () => {
 describe('the identity', () => {
   it.each(['provider', 'region', 'site'] as const)('draws a warning where its %s differs', (field) => {
     expect(
-      succession({ cluster: { clusterId: CLUSTER_ID, [field]: 'new' } }, { [field]: 'old' }),
+      succession(
+        { cluster: { clusterId: CLUSTER_ID, [field]: 'new' } },
+        { identity: { ...NOWHERE, [field]: 'old' } },
+      ),
     ).toMatchObject({
       findings: [
         {
@@ -107,6 +110,18 @@ describe('the identity', () => {
   it('may change its display name', () => {
     expect(succession({ cluster: { clusterId: CLUSTER_ID, displayName: 'new' } }).findings).toEqual([]);
   });
+});
+
+it('says nothing of an identity that is not known any more', () => {
+  const cluster = { clusterId: CLUSTER_ID, region: 'eu' };
+  expect(succession({ cluster }, { identity: undefined }).findings).toEqual([]);
+});
+
+it('compares what is kept of a long name', () => {
+  const region = 'é'.repeat(200);
+  const kept = identityOf(snapshotOf({ cluster: { region } }));
+  expect(kept.region).toBe('é'.repeat(126));
+  expect(succession({ cluster: { clusterId: CLUSTER_ID, region } }, { identity: kept }).findings).toEqual([]);
 });
 
 it('leaves a counter that did not rise to the commit', () => {

@@ -253,12 +253,15 @@ export type ClusterStatus = Message<"resourcemap.v1.ClusterStatus"> & {
   omittedAcceleratorModels: number;
 
   /**
+   * What the last push was warned of, in comparison with the one before it too.
+   *
    * @generated from field: uint32 warning_count = 13;
    */
   warningCount: number;
 
   /**
-   * The first of them; only in the answer for one cluster.
+   * The first twenty of those that the snapshot alone gives, with paths into the
+   * snapshot as it is served; only in the answer for one cluster.
    *
    * @generated from field: repeated resourcemap.v1.Finding warnings = 14;
    */

@@ -4,7 +4,14 @@
  * the whole text.
  */
 import type { ClusterResourceMap } from '../gen/resourcemap/v1/resource_map_pb.ts';
-import type { Identity } from './head.ts';
+
+/** Who the cluster says it is, beside its id. */
+export interface Identity {
+  readonly displayName: string;
+  readonly provider: string;
+  readonly region: string;
+  readonly site: string;
+}
 
 /** Longer than any provider's, region's or site's name that filters could be about. */
 const MAX_IDENTITY_BYTES = 253;

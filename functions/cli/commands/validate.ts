@@ -1,0 +1,63 @@
+import { create, toJsonString } from '@bufbuild/protobuf';
+import { Command } from 'commander';
+import { FindingSchema, ValidateResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
+import type { Findings } from '../../snapshot/findings.ts';
+import { checkSnapshot } from '../../snapshot/rules/index.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { failureOf, findingLines } from '../failure.ts';
+import { print } from '../print.ts';
+import { printable } from '../printable.ts';
+import { readSnapshotFile } from '../snapshot-file.ts';
+
+interface ValidateOptions {
+  readonly strict: boolean;
+  readonly json: boolean;
+}
+
+export function validateCommand(): Command {
+  return new Command('validate')
+    .description('check snapshots against the rule book, without a service')
+    .argument('<file...>', 'snapshots in ProtoJSON or Protobuf, gzip or plain; - is standard input')
+    .option('--strict', 'refuse what would give a warning', false)
+    .option('--json', 'print JSON for programs, one line a file, instead of text for people', false)
+    .action(async (files: readonly string[], options: ValidateOptions) => {
+      let worst: ExitCode = EXIT.ok;
+      for (const file of files) worst = Math.max(worst, await validateFile(file, options)) as ExitCode;
+      process.exitCode = worst;
+    });
+}
+
+/** Checks one file and tells what was found; one that is refused does not keep the others from being checked. */
+async function validateFile(file: string, { strict, json }: ValidateOptions): Promise<ExitCode> {
+  try {
+    const snapshot = await readSnapshotFile(file);
+    const found = checkSnapshot(snapshot, { nowMs: Date.now(), strict });
+    if (json) print(jsonLine(found));
+    else for (const line of textLines(file, found)) print(line);
+    return found.rejects === 0 ? EXIT.ok : EXIT.refused;
+  } catch (error) {
+    const { lines, exitCode } = failureOf(error);
+    for (const [i, line] of lines.entries())
+      process.stderr.write(`${i === 0 ? `${printable(file)}: ` : ''}${line}\n`);
+    return exitCode;
+  }
+}
+
+function verdict({ rejects, warnings }: Findings): string {
+  const warned = warnings === 0 ? '' : `, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  if (rejects === 0) return `valid${warned}`;
+  return `refused for ${rejects} ${rejects === 1 ? 'reason' : 'reasons'}${warned}`;
+}
+
+function textLines(file: string, found: Findings): readonly string[] {
+  return [`${printable(file)}: ${verdict(found)}`, ...findingLines(found.findings, found.omitted)];
+}
+
+function jsonLine({ findings, omitted, rejects }: Findings): string {
+  const result = create(ValidateResultSchema, {
+    valid: rejects === 0,
+    findings: findings.map((finding) => create(FindingSchema, finding)),
+    omittedFindings: omitted,
+  });
+  return toJsonString(ValidateResultSchema, result, { alwaysEmitImplicit: true });
+}
