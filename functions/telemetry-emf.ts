@@ -5,8 +5,8 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { type GaugeUnit, jsonLinesTelemetry, type Telemetry } from './telemetry.ts';
 
-/** Where dashboards and alarms find the metrics. */
-export const METRICS_NAMESPACE = 'ResourceMap';
+/** Where dashboards and alarms find the metrics, where the deployment names no place of its own. */
+const DEFAULT_NAMESPACE = 'ResourceMap';
 
 const UNITS = {
   Count: MetricUnit.Count,
@@ -16,7 +16,9 @@ const UNITS = {
 
 /** @param service the function's name, a dimension of every metric */
 export function emfTelemetry(service: string): Telemetry {
-  const metrics = new Metrics({ namespace: METRICS_NAMESPACE, serviceName: service });
+  // Each stage of one account has a namespace of its own, or their numbers would add up.
+  const namespace = process.env.METRICS_NAMESPACE ?? DEFAULT_NAMESPACE;
+  const metrics = new Metrics({ namespace, serviceName: service });
   const { warn, error } = jsonLinesTelemetry();
   // One line a metric: two with different dimensions cannot share one, and a line that is
   // written at once is not lost with an invocation that ends badly.

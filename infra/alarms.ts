@@ -11,19 +11,21 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Data } from './data.ts';
-import type { FunctionName } from './functions.ts';
 import type { HttpFront } from './http-front.ts';
 import { ownMetric, tableThrottles } from './metrics.ts';
-import type { ServiceFunction } from './service-function.ts';
+import type { ServiceFunctions } from './service-function.ts';
 import type { Settings } from './settings.ts';
+import { SWEEP_INTERVAL } from './sweeper.ts';
 
 export interface AlarmsProps {
   readonly settings: Settings;
   readonly front: HttpFront;
-  readonly functions: ReadonlyMap<FunctionName, ServiceFunction>;
+  readonly functions: ServiceFunctions;
   readonly data: Data;
+  readonly deadLetters: Queue;
 }
 
 /** One alarm. It goes off when `metric` is at or above `threshold` in `of` periods out of as many. */
@@ -37,7 +39,9 @@ interface Watch {
   readonly silenceIsFault?: true;
 }
 
+const ONE_MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
+const SWEEPS_MISSED = 5;
 
 export class Alarms extends Construct {
   readonly topic: Topic;
@@ -72,6 +76,8 @@ export class Alarms extends Construct {
         threshold: watch.threshold,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         evaluationPeriods: watch.periods,
+        // A paused stage is known not to answer.
+        actionsEnabled: !props.settings.paused,
         treatMissingData: watch.silenceIsFault ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
       });
       alarm.addAlarmAction(action);
@@ -81,8 +87,8 @@ export class Alarms extends Construct {
   }
 }
 
-function watches({ settings, front, functions, data }: AlarmsProps): readonly Watch[] {
-  const lambdas = [...functions].map(([name, { lambda }]) => [name, lambda] as const);
+function watches({ settings, front, functions, data, deadLetters }: AlarmsProps): readonly Watch[] {
+  const lambdas = Object.entries(functions).map(([name, { lambda }]) => [name, lambda] as const);
   return [
     {
       id: 'ServerErrors',
@@ -113,6 +119,53 @@ function watches({ settings, front, functions, data }: AlarmsProps): readonly Wa
       means:
         'DynamoDB turns requests away. A table on demand doubles within half an hour; if this lasts, ' +
         "many clusters may share too few shards, or the account's table quota is reached.",
+    },
+    {
+      id: 'NotifyLag',
+      metric: functions.notify.lambda.metric('IteratorAge', { statistic: 'Maximum', period: ONE_MINUTE }),
+      threshold: Duration.minutes(2).toMilliseconds(),
+      periods: 5,
+      means:
+        'Changes are told minutes late. Look at the log of the function notify: EventBridge may be refusing, ' +
+        'or a record may stop its shard. Nothing is lost for half a day.',
+    },
+    {
+      id: 'DeadLetters',
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({
+        statistic: 'Maximum',
+        period: FIVE_MINUTES,
+      }),
+      threshold: 1,
+      periods: 1,
+      means:
+        'A change was not told, or a sweep not made. Read the message in the dead-letter queue: it names the ' +
+        'cluster and the cause, or the records of the stream, which can be read for 24 hours.',
+    },
+    {
+      id: 'OldestSnapshot',
+      metric: ownMetric(settings.stage, 'OldestSnapshotAge', 'expire', {
+        statistic: 'Maximum',
+        period: ONE_MINUTE,
+      }),
+      // A silent cluster is taken out by the next sweep; five that were missed are a fault.
+      threshold: settings.omitAfter + SWEEPS_MISSED * SWEEP_INTERVAL.toSeconds(),
+      periods: SWEEPS_MISSED,
+      silenceIsFault: true,
+      means:
+        'Silent clusters stay in the map, or the sweeper does not report. Schedulers may place work on what is ' +
+        'long gone. Look at the log of the function expire, and whether its schedule is enabled.',
+    },
+    {
+      id: 'HeadsUnreadable',
+      metric: ownMetric(settings.stage, 'HeadsUnreadable', 'expire', {
+        statistic: 'Maximum',
+        period: FIVE_MINUTES,
+      }),
+      threshold: 1,
+      periods: 1,
+      means:
+        'A head in the table cannot be read, so its cluster is not in the map: something other than this ' +
+        'service wrote to the table. The logs of the function map name the cluster.',
     },
     {
       id: 'BodiesMissing',

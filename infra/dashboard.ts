@@ -16,20 +16,21 @@ import {
   PeriodOverride,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Alarms } from './alarms.ts';
 import type { Data } from './data.ts';
-import type { FunctionName } from './functions.ts';
 import type { HttpFront } from './http-front.ts';
 import { metricsNamespace, ownMetric, tableThrottles } from './metrics.ts';
-import type { ServiceFunction } from './service-function.ts';
+import type { ServiceFunctions } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
 export interface OperatorDashboardProps {
   readonly settings: Settings;
   readonly front: HttpFront;
-  readonly functions: ReadonlyMap<FunctionName, ServiceFunction>;
+  readonly functions: ServiceFunctions;
   readonly data: Data;
+  readonly deadLetters: Queue;
   readonly alarms: Alarms;
 }
 
@@ -48,21 +49,27 @@ export class OperatorDashboard extends Construct {
     });
     const rows: readonly (readonly IWidget[])[] = [
       [alarmRow(props)],
-      [
-        heading(
-          'Do agents get through?',
-          'A push that fails is sent again; a cluster that stays away goes stale.',
-        ),
-      ],
+      heading(
+        'Is the map true?',
+        'A cluster that is silent is taken out; nothing in the map is older than that.',
+      ),
+      truthRow(props),
+      heading(
+        'Do agents get through?',
+        'A push that fails is sent again; a cluster that stays away goes stale.',
+      ),
       pushRow(props),
-      [
-        heading(
-          'Do schedulers get answers?',
-          'A cluster without a body is left out of the map, and the rest is served.',
-        ),
-      ],
+      heading(
+        'Do schedulers get answers?',
+        'A cluster without a body is left out of the map, and the rest is served.',
+      ),
       readRow(props),
-      [heading('What runs up against a limit?', 'Throttles here are refusals there.')],
+      heading(
+        'Is change told?',
+        'What is late is kept for half a day; what is in the dead letters needs somebody.',
+      ),
+      changeRow(props),
+      heading('What runs up against a limit?', 'Throttles here are refusals there.'),
       limitRow(props),
       [errorLog(props)],
     ];
@@ -79,8 +86,49 @@ function alarmRow({ settings, front, alarms }: OperatorDashboardProps): IWidget 
   });
 }
 
+function truthRow({ settings }: OperatorDashboardProps): readonly IWidget[] {
+  const swept = (metric: string, statistic: string, label: string): IMetric =>
+    ownMetric(settings.stage, metric, 'expire', { statistic, period: PERIOD, label });
+  return [
+    graph('Clusters', [
+      swept('ClustersIncluded', 'Maximum', 'in the map'),
+      swept('ClustersOmitted', 'Maximum', 'out of it'),
+    ]),
+    graph('Age of the oldest snapshot, seconds', [swept('OldestSnapshotAge', 'Maximum', 'oldest')]),
+    graph('Left the map', [
+      swept('ClustersFellSilent', 'Sum', 'fell silent'),
+      swept('ClustersRetired', 'Sum', 'retired'),
+      swept('HeadsUnreadable', 'Maximum', 'unreadable'),
+      swept('SweepFailures', 'Sum', 'not swept'),
+    ]),
+  ];
+}
+
+function changeRow({ settings, functions, deadLetters }: OperatorDashboardProps): readonly IWidget[] {
+  const told = (metric: string, statistic: string, label: string): IMetric =>
+    ownMetric(settings.stage, metric, 'notify', { statistic, period: PERIOD, label });
+  return [
+    graph('Events', [
+      told('EventsSent', 'Sum', 'sent'),
+      told('EventsFailed', 'Sum', 'failed, to be sent again'),
+      told('ChangesUnreadable', 'Sum', 'unreadable'),
+    ]),
+    graph('From change to event, milliseconds', [
+      told('NotifyLag', 'Maximum', 'slowest of a batch'),
+      functions.notify.lambda.metric('IteratorAge', {
+        statistic: 'Maximum',
+        period: PERIOD,
+        label: 'age of the stream',
+      }),
+    ]),
+    graph('Dead letters', [
+      deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period: PERIOD }),
+    ]),
+  ];
+}
+
 function pushRow({ settings, front, functions }: OperatorDashboardProps): readonly IWidget[] {
-  const push = functions.get('push')?.lambda;
+  const push = functions.push.lambda;
   return [
     graph('Pushes by outcome', bySearch(settings.stage, 'Pushes', 'outcome')),
     graph('Refusals by code', bySearch(settings.stage, 'Refused', 'code')),
@@ -101,24 +149,26 @@ function pushRow({ settings, front, functions }: OperatorDashboardProps): readon
     ),
     graph(
       'Functions that failed',
-      [...functions].map(([name, { lambda }]) => lambda.metricErrors({ period: PERIOD, label: name })),
+      Object.entries(functions).map(([name, { lambda }]) =>
+        lambda.metricErrors({ period: PERIOD, label: name }),
+      ),
     ),
   ];
 }
 
 function readRow({ settings, functions }: OperatorDashboardProps): readonly IWidget[] {
-  const map = functions.get('map')?.lambda;
+  const map = functions.map.lambda;
   return [
     graph('Bodies missing', [
       ownMetric(settings.stage, 'BodiesMissing', 'map', { statistic: 'Sum', period: PERIOD }),
     ]),
     graph(
       'Time of a read',
-      map === undefined ? [] : percentiles((statistic) => map.metricDuration({ statistic, period: PERIOD })),
+      percentiles((statistic) => map.metricDuration({ statistic, period: PERIOD })),
     ),
     graph(
       'Running at once',
-      [...functions].map(([name, { lambda }]) =>
+      Object.entries(functions).map(([name, { lambda }]) =>
         lambda.metric('ConcurrentExecutions', { statistic: 'Maximum', period: PERIOD, label: name }),
       ),
     ),
@@ -144,7 +194,9 @@ function limitRow({ functions, data }: OperatorDashboardProps): readonly IWidget
     ),
     graph(
       'Throttled by Lambda',
-      [...functions].map(([name, { lambda }]) => lambda.metricThrottles({ period: PERIOD, label: name })),
+      Object.entries(functions).map(([name, { lambda }]) =>
+        lambda.metricThrottles({ period: PERIOD, label: name }),
+      ),
     ),
   ];
 }
@@ -152,7 +204,7 @@ function limitRow({ functions, data }: OperatorDashboardProps): readonly IWidget
 function errorLog({ functions }: OperatorDashboardProps): IWidget {
   return new LogQueryWidget({
     title: 'The last errors, of all functions',
-    logGroupNames: [...functions.values()].map(({ logGroup }) => logGroup.logGroupName),
+    logGroupNames: Object.values(functions).map(({ logGroup }) => logGroup.logGroupName),
     view: LogQueryVisualizationType.TABLE,
     queryLines: [
       'fields @timestamp, @log, message, cause, requestId, clusterId, @message',
@@ -165,8 +217,8 @@ function errorLog({ functions }: OperatorDashboardProps): IWidget {
   });
 }
 
-function heading(question: string, note: string): TextWidget {
-  return new TextWidget({ markdown: `## ${question}\n${note}`, width: FULL, height: 2 });
+function heading(question: string, note: string): readonly IWidget[] {
+  return [new TextWidget({ markdown: `## ${question}\n${note}`, width: FULL, height: 2 })];
 }
 
 function graph(title: string, left: readonly IMetric[]): GraphWidget {

@@ -50,6 +50,26 @@ export const FUNCTIONS = {
       bodies: ['dynamodb:BatchGetItem'],
     },
   },
+  notify: {
+    entry: 'functions/notify/handler.ts',
+    description: 'Tells what changed on the map, from the stream of the heads',
+    // It waits for EventBridge; 100 heads of a kilobyte are nothing.
+    memoryMb: 512,
+    // Ten calls of ten events, each tried four times, with room.
+    timeoutSeconds: 60,
+    tableActions: {},
+  },
+  expire: {
+    entry: 'functions/expire/handler.ts',
+    description: 'Takes silent clusters out of the map, and retires those that stay away',
+    // Ten thousand heads are some 20 MB as objects.
+    memoryMb: 512,
+    // Ten thousand retirements, two writes each, take half of it; the next sweep goes on where this one ended.
+    timeoutSeconds: 120,
+    tableActions: {
+      heads: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query'],
+    },
+  },
 } as const satisfies Readonly<Record<string, FunctionDefinition>>;
 
 export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as readonly FunctionName[];

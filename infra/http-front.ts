@@ -15,18 +15,18 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { LogGroup, LogGroupClass, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup, LogGroupClass } from 'aws-cdk-lib/aws-logs';
 import { AaaaRecord, ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
 import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import type { FunctionName } from './functions.ts';
 import { DEFAULT_FUNCTION, ROUTES, type Route } from './routes.ts';
-import type { ServiceFunction } from './service-function.ts';
+import type { ServiceFunctions } from './service-function.ts';
 import type { DomainSettings, Settings } from './settings.ts';
 
 export interface HttpFrontProps {
   readonly settings: Settings;
-  readonly functions: ReadonlyMap<FunctionName, ServiceFunction>;
+  readonly functions: ServiceFunctions;
 }
 
 /** What a line of the access log says: who asked for what, and what became of it; 200 bytes, never a token. */
@@ -63,18 +63,14 @@ export class HttpFront extends Construct {
     this.url = settings.domain === undefined ? this.api.apiEndpoint : `https://${settings.domain.name}`;
   }
 
-  #routes(functions: ReadonlyMap<FunctionName, ServiceFunction>): readonly HttpRoute[] {
+  #routes(functions: ServiceFunctions): readonly HttpRoute[] {
+    const names = new Set([...ROUTES.map((each) => each.function), DEFAULT_FUNCTION]);
     const integrations = new Map(
-      [...new Set([...ROUTES.map((route) => route.function), DEFAULT_FUNCTION])].map((name) => {
-        const target = functions.get(name);
-        if (target === undefined)
-          throw new Error(`A route leads to the function ${name}, which is not in the stack.`);
+      [...names].map((name) => [
+        name,
         // One permission a function: a policy with one a route grows with every route.
-        return [
-          name,
-          new HttpLambdaIntegration(name, target.lambda, { scopePermissionToRoute: false }),
-        ] as const;
-      }),
+        new HttpLambdaIntegration(name, functions[name].lambda, { scopePermissionToRoute: false }),
+      ]),
     );
     const route = (id: string, key: HttpRouteKey, name: FunctionName): HttpRoute => {
       const integration = integrations.get(name);
@@ -101,7 +97,7 @@ export class HttpFront extends Construct {
       logGroupName: `/resource-map/${settings.stage}/access`,
       // Half the price; what it cannot do, metric filters and live tail, nothing here needs.
       logGroupClass: LogGroupClass.INFREQUENT_ACCESS,
-      retention: settings.logDays as RetentionDays,
+      retention: settings.logDays,
       removalPolicy: RemovalPolicy.DESTROY,
     });
     const reads = rate(settings.readsPerSecond);

@@ -5,7 +5,14 @@
  * A wrong one fails the synthesis with its name, its value and what may stand in its place;
  * so does one that does not exist, since a misspelt setting would silently not be set.
  */
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { closest } from 'fastest-levenshtein';
+import {
+  checkMembership,
+  DEFAULT_MEMBERSHIP,
+  type Membership,
+  MembershipError,
+} from '../functions/expire/membership.ts';
 import { DEFAULT_SHARDS } from '../functions/store/tables.ts';
 
 /** What a deployment can be told; durations are in seconds. */
@@ -18,11 +25,16 @@ export interface Settings {
   readonly paused: boolean;
   /** Partitions of the heads, set once. */
   readonly shards: number;
+  /** Seconds of silence after which a cluster is taken out of the map, and seconds out of it after which its head is retired. */
+  readonly omitAfter: number;
+  readonly retireAfter: number;
+  /** Whether a push that changed nothing but counter and time is told as well. */
+  readonly announceRefreshes: boolean;
   /** Requests of agents and of schedulers that API Gateway lets through in a second; bursts may be twice that. */
   readonly pushesPerSecond: number;
   readonly readsPerSecond: number;
   /** Days for which logs are kept: one of CloudWatch's choices. */
-  readonly logDays: number;
+  readonly logDays: RetentionDays;
   /** Days for which told changes are kept for replay. */
   readonly archiveDays: number;
   /** Who is written to when an alarm goes off. */
@@ -54,7 +66,7 @@ interface SettingKind<T> {
 }
 
 /** CloudWatch keeps logs for these numbers of days. */
-const LOG_DAYS = [
+const LOG_DAYS: readonly RetentionDays[] = [
   1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 ];
 
@@ -63,6 +75,8 @@ const LOG_DAYS = [
  * query a shard.
  */
 const MAX_SHARDS = 256;
+
+const SECONDS_OF = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
 /** An account's API Gateway lets 10,000 requests a second through unless AWS was asked for more. */
 const MAX_RATE = 10_000;
@@ -78,6 +92,19 @@ export const SETTINGS = {
   throwAway: flag('`true` has the tables deleted with the stack, for a stage that nobody relies on'),
   paused: flag('`true` lets no request and no sweep through, for as long as data is restored'),
   shards: integer(DEFAULT_SHARDS, 'partitions of the heads; set once, at the first deploy', 1, MAX_SHARDS),
+  omitAfter: duration(
+    DEFAULT_MEMBERSHIP.omitAfterMs,
+    'silence after which a cluster is taken out of the map',
+    (omitAfterMs) => ({ ...DEFAULT_MEMBERSHIP, omitAfterMs }),
+  ),
+  retireAfter: duration(
+    DEFAULT_MEMBERSHIP.retireAfterMs,
+    'time out of the map after which only the high-water mark of a cluster is kept',
+    (retireAfterMs) => ({ ...DEFAULT_MEMBERSHIP, retireAfterMs }),
+  ),
+  announceRefreshes: flag(
+    '`true` also tells of pushes that changed nothing but counter and time: an event a push',
+  ),
   pushesPerSecond: integer(1_000, 'pushes let through in a second; a burst may be twice that', 1, MAX_RATE),
   readsPerSecond: integer(
     500,
@@ -155,6 +182,9 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     throwAway: value('throwAway'),
     paused: value('paused'),
     shards: value('shards'),
+    omitAfter: value('omitAfter'),
+    retireAfter: value('retireAfter'),
+    announceRefreshes: value('announceRefreshes'),
     pushesPerSecond: value('pushesPerSecond'),
     readsPerSecond: value('readsPerSecond'),
     logDays: value('logDays'),
@@ -235,6 +265,36 @@ function text(fallback: string, meaning: string, pattern: RegExp, remedy: string
   };
 }
 
+/** @param within the membership in which it would stand: whose limits are the sweeper's */
+function duration(
+  fallbackMs: number,
+  meaning: string,
+  within: (ms: number) => Membership,
+): SettingKind<number> {
+  return {
+    default: shownDuration(fallbackMs / 1_000),
+    meaning,
+    read: (name, value) => {
+      if (value === undefined) return fallbackMs / 1_000;
+      const [, digits, unit] = (typeof value === 'string' && /^(\d{1,7})([smhd])$/.exec(value)) || [];
+      if (digits === undefined) throw wrong(name, value, 'a duration like 90s, 15m, 24h or 2d');
+      const seconds = Number(digits) * SECONDS_OF[unit as keyof typeof SECONDS_OF];
+      try {
+        checkMembership(within(seconds * 1_000));
+      } catch (error) {
+        if (!(error instanceof MembershipError)) throw error;
+        throw new SettingError(`The setting ${name} is ${shown(value)}. ${error.message}`);
+      }
+      return seconds;
+    },
+  };
+}
+
+function shownDuration(seconds: number): string {
+  const unit = (['d', 'h', 'm'] as const).find((each) => seconds % SECONDS_OF[each] === 0) ?? 's';
+  return `${seconds / SECONDS_OF[unit]}${unit}`;
+}
+
 function flag(meaning: string): SettingKind<boolean> {
   return {
     default: 'false',
@@ -260,14 +320,15 @@ function integer(fallback: number, meaning: string, from: number, to: number): S
   };
 }
 
-function oneOf(fallback: number, meaning: string, choices: readonly number[]): SettingKind<number> {
+function oneOf<T extends number>(fallback: T, meaning: string, choices: readonly T[]): SettingKind<T> {
   return {
     default: String(fallback),
     meaning,
     read: (name, value) => {
       if (value === undefined) return fallback;
       const number = numberOf(value);
-      if (number !== undefined && choices.includes(number)) return number;
+      const choice = choices.find((each) => each === number);
+      if (choice !== undefined) return choice;
       throw wrong(name, value, `one of ${choices.join(', ')}`);
     },
   };

@@ -1,16 +1,19 @@
 /** One stage of the service, whole. */
 import { type App, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { EventBus } from 'aws-cdk-lib/aws-events';
 import { Alarms } from './alarms.ts';
 import type { Bundle } from './bundling.ts';
+import { ChangeFeed, DeadLetters } from './change-feed.ts';
 import { OperatorDashboard } from './dashboard.ts';
 import { Data } from './data.ts';
 import { ChangeBus } from './event-bus.ts';
 import { FUNCTION_NAMES, type FunctionName } from './functions.ts';
 import { HttpFront } from './http-front.ts';
-import { ServiceFunction } from './service-function.ts';
+import { metricsNamespace } from './metrics.ts';
+import { ServiceFunction, type ServiceFunctions } from './service-function.ts';
 import { SetOnce } from './set-once.ts';
 import type { Settings } from './settings.ts';
+import { Sweeper } from './sweeper.ts';
 
 export class ResourceMapStack extends Stack {
   /** @param bundles every function, built */
@@ -29,33 +32,36 @@ export class ResourceMapStack extends Stack {
     });
     const data = new Data(this, 'Data', settings);
     const { bus } = new ChangeBus(this, 'Changes', settings);
-    const functions = new Map(
-      FUNCTION_NAMES.map((name) => [
-        name,
-        new ServiceFunction(this, pascalCase(name), {
-          function: name,
-          stage: settings.stage,
-          bundleFolder: folderOf(bundles, name),
-          data,
-          environment: {
-            HEADS_TABLE: data.tables.heads.tableName,
-            BODIES_TABLE: data.tables.bodies.tableName,
-            HEAD_SHARDS: String(settings.shards),
-          },
-          logDays: settings.logDays as RetentionDays,
-          paused: settings.paused,
-        }),
-      ]),
-    );
+    const deadLetters = new DeadLetters(this, 'DeadLetters', settings).queue;
+    const make = (name: FunctionName): ServiceFunction =>
+      new ServiceFunction(this, pascalCase(name), {
+        function: name,
+        stage: settings.stage,
+        bundleFolder: folderOf(bundles, name),
+        data,
+        environment: {
+          METRICS_NAMESPACE: metricsNamespace(settings.stage),
+          ...environmentOf(name, { settings, data, bus }),
+        },
+        logDays: settings.logDays,
+        // What happened is told all the same.
+        paused: settings.paused && name !== 'notify',
+      });
+    const functions = Object.fromEntries(
+      FUNCTION_NAMES.map((name) => [name, make(name)]),
+    ) as ServiceFunctions;
+    new ChangeFeed(this, 'ChangeFeed', { ...settings, data, notify: functions.notify, bus, deadLetters });
+    new Sweeper(this, 'Sweeper', { ...settings, expire: functions.expire, deadLetters });
     const front = new HttpFront(this, 'Http', { settings, functions });
-    const alarms = new Alarms(this, 'Alarms', { settings, front, functions, data });
-    new OperatorDashboard(this, 'Dashboard', { settings, front, functions, data, alarms });
+    const alarms = new Alarms(this, 'Alarms', { settings, front, functions, data, deadLetters });
+    new OperatorDashboard(this, 'Dashboard', { settings, front, functions, data, deadLetters, alarms });
 
     this.#output('Url', front.url, 'Where agents push and schedulers read');
     this.#output('BusName', bus.eventBusName, 'The event bus on which changes are told');
     this.#output('BusArn', bus.eventBusArn, 'Its ARN, for rules in other stacks and accounts');
     this.#output('HeadsTable', data.tables.heads.tableName, 'The table of cluster heads');
     this.#output('BodiesTable', data.tables.bodies.tableName, 'The table of snapshot bodies');
+    this.#output('DeadLetterQueue', deadLetters.queueUrl, 'The queue of changes that could not be told');
     this.#output('AlarmTopic', alarms.topic.topicArn, 'The topic to which alarms go');
     if (front.domain !== undefined) {
       this.#output(
@@ -68,6 +74,34 @@ export class ResourceMapStack extends Stack {
 
   #output(id: string, value: string, description: string): void {
     new CfnOutput(this, id, { value, description });
+  }
+}
+
+interface Surroundings {
+  readonly settings: Settings;
+  readonly data: Data;
+  readonly bus: EventBus;
+}
+
+/** What a function is told, as `functions/settings.ts` reads it. */
+function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings): Record<string, string> {
+  const tables = {
+    HEADS_TABLE: data.tables.heads.tableName,
+    BODIES_TABLE: data.tables.bodies.tableName,
+    HEAD_SHARDS: String(settings.shards),
+  };
+  switch (name) {
+    case 'push':
+    case 'map':
+      return tables;
+    case 'notify':
+      return { EVENT_BUS_NAME: bus.eventBusName, ANNOUNCE_REFRESHES: String(settings.announceRefreshes) };
+    case 'expire':
+      return {
+        ...tables,
+        OMIT_AFTER_SECONDS: String(settings.omitAfter),
+        RETIRE_AFTER_SECONDS: String(settings.retireAfter),
+      };
   }
 }
 

@@ -23,6 +23,10 @@ export const HEAD_ATTRIBUTES = {
   omittedAt: 'omittedAt',
   collectedAt: 'collected',
   receivedAt: 'received',
+  /**
+   * Absent where the content came with the present counter. The stream's filter, which can
+   * compare no two attributes, tells by that whether a push changed anything.
+   */
   sinceCounter: 'sinceCounter',
   sinceAt: 'sinceAt',
   bodyId: 'bodyId',
@@ -64,7 +68,6 @@ export function headToItem(head: Head, partition: string): Item {
     [a.highWater]: { N: String(head.highWater) },
     [a.collectedAt]: { N: String(head.collectedAtNanos) },
     [a.receivedAt]: { N: String(head.receivedAtMs) },
-    [a.sinceCounter]: { N: String(head.contentSince.counter) },
     [a.sinceAt]: { N: String(head.contentSince.atMs) },
     [a.bodyId]: { B: Buffer.from(head.body.bodyId, 'hex') },
     [a.parts]: { N: String(head.body.parts) },
@@ -74,6 +77,9 @@ export function headToItem(head: Head, partition: string): Item {
     [a.storedCrc32]: { N: String(head.body.storedCrc32) },
     [a.expiresAt]: { N: String(head.body.expiresAtS) },
   };
+  if (head.contentSince.counter !== head.highWater) {
+    item[a.sinceCounter] = { N: String(head.contentSince.counter) };
+  }
   if (head.warnings > 0) item[a.warnings] = { N: String(head.warnings) };
   if (head.omission !== undefined) {
     item[a.omittedReason] = { S: head.omission.reason };
@@ -114,7 +120,10 @@ export function headFromItem(item: Item): Head {
       : { omission: { reason: text(a.omittedReason), atMs: count(a.omittedAt) } }),
     collectedAtNanos: integer(a.collectedAt),
     receivedAtMs: count(a.receivedAt),
-    contentSince: { counter: integer(a.sinceCounter), atMs: count(a.sinceAt) },
+    contentSince: {
+      counter: integer(item[a.sinceCounter] === undefined ? a.highWater : a.sinceCounter),
+      atMs: count(a.sinceAt),
+    },
     body: {
       bodyId: Buffer.from(bodyId).toString('hex'),
       parts: count(a.parts),

@@ -33,7 +33,12 @@ const MAX_BYTES = 800_000;
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
   push: 440_000,
   map: 445_000,
+  notify: 305_000,
+  expire: 315_000,
 };
+/** What the SDK asks for within a `try`: signatures for endpoints of several regions, which we have none of. */
+const OPTIONAL = new Set(['@aws-sdk/signature-v4-crt']);
+
 /** A number this far above the truth no longer guards anything. */
 const SLACK_BYTES = 30_000;
 
@@ -93,7 +98,7 @@ describe.each(FUNCTION_NAMES)('the bundle of %s', (name) => {
       (id ?? '').replace(/^node:/, ''),
     );
     expect(required.length).toBeGreaterThan(0);
-    expect(required.filter((id) => !builtin.includes(id))).toEqual([]);
+    expect(required.filter((id) => !builtin.includes(id) && !OPTIONAL.has(id))).toEqual([]);
   });
 
   test('maps its code to our sources, and to no library', async () => {

@@ -12,21 +12,6 @@ import { ResourceMapStack } from '../../infra/stack.ts';
 
 const CDK_JSON = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
 
-/** Folders that stand for bundles where it does not matter what is in them. */
-export function emptyBundles(): { bundles: ReadonlyMap<FunctionName, Bundle>; remove(): void } {
-  const folder = mkdtempSync(join(tmpdir(), 'empty-bundles-'));
-  const bundles = new Map(
-    FUNCTION_NAMES.map((name) => {
-      const own = join(folder, name);
-      mkdirSync(own);
-      const file = join(own, BUNDLE_FILE);
-      writeFileSync(file, `exports.handler = async () => ${JSON.stringify(name)};\n`);
-      return [name, { folder: own, file, bytes: 0 }] as const;
-    }),
-  );
-  return { bundles, remove: () => rmSync(folder, { recursive: true }) };
-}
-
 export interface Synthesis {
   readonly app: App;
   readonly stack: ResourceMapStack;
@@ -35,24 +20,50 @@ export interface Synthesis {
   readonly template: Template;
 }
 
-/**
- * @param context as `-c` gives it
- * @param change what else is to be in the stack
- */
-export function synthesise(
-  bundles: ReadonlyMap<FunctionName, Bundle>,
-  context: Readonly<Record<string, unknown>> = {},
-  change: (stack: ResourceMapStack) => void = () => undefined,
-): Synthesis {
-  const folder = mkdtempSync(join(tmpdir(), 'cdk-out-'));
-  const app = new App({
-    outdir: folder,
-    analyticsReporting: false,
-    context: { ...CDK_JSON.context, ...context },
-  });
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  const stack = new ResourceMapStack(app, readSettings(app.node.getAllContext()), bundles);
-  change(stack);
-  app.synth();
-  return { app, stack, folder, template: Template.fromStack(stack) };
+export interface Workshop {
+  /**
+   * The stack with the AWS Solutions checks, as the app has them.
+   *
+   * @param context as `-c` gives it
+   * @param change what else is to be in the stack
+   */
+  synthesise(
+    context?: Readonly<Record<string, unknown>>,
+    change?: (stack: ResourceMapStack) => void,
+  ): Synthesis;
+  /** Deletes every assembly that was made. */
+  remove(): void;
+}
+
+/** Where stacks are synthesised around bundles that have nothing in them. */
+export function openWorkshop(): Workshop {
+  const folder = mkdtempSync(join(tmpdir(), 'synth-'));
+  const bundles = emptyBundles(folder);
+  return {
+    synthesise: (context = {}, change = () => undefined) => {
+      const app = new App({
+        outdir: mkdtempSync(join(folder, 'cdk-out-')),
+        analyticsReporting: false,
+        context: { ...CDK_JSON.context, ...context },
+      });
+      Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+      const stack = new ResourceMapStack(app, readSettings(app.node.getAllContext()), bundles);
+      change(stack);
+      app.synth();
+      return { app, stack, folder: app.outdir, template: Template.fromStack(stack) };
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+function emptyBundles(folder: string): ReadonlyMap<FunctionName, Bundle> {
+  return new Map(
+    FUNCTION_NAMES.map((name) => {
+      const own = join(folder, name);
+      mkdirSync(own);
+      const file = join(own, BUNDLE_FILE);
+      writeFileSync(file, `exports.handler = async () => ${JSON.stringify(name)};\n`);
+      return [name, { folder: own, file, bytes: 0 }] as const;
+    }),
+  );
 }

@@ -1,0 +1,539 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validations } from 'aws-cdk-lib';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { afterAll, describe, expect, test } from 'vitest';
+import { FUNCTION_NAMES, FUNCTIONS } from '../../infra/functions.ts';
+import { ROUTES } from '../../infra/routes.ts';
+import { openWorkshop, type Synthesis } from './synth.ts';
+
+const workshop = openWorkshop();
+afterAll(() => workshop.remove());
+
+const CERTIFICATE = 'arn:aws:acm:eu-central-1:111122223333:certificate/01234567-89ab-cdef-0123-456789abcdef';
+
+const standard = workshop.synthesise();
+const { template } = standard;
+/** Every setting other than its default. */
+const other = workshop.synthesise({
+  stage: 'blue',
+  throwAway: 'true',
+  paused: 'true',
+  shards: '3',
+  omitAfter: '2m',
+  retireAfter: '2d',
+  announceRefreshes: 'true',
+  pushesPerSecond: '7',
+  readsPerSecond: '3',
+  logDays: '90',
+  archiveDays: '7',
+  alarmEmail: 'on-call@example.com',
+  domainName: 'map.example.com',
+  certificateArn: CERTIFICATE,
+  hostedZoneId: 'Z0123456789ABCDEFGHIJ',
+  hostedZoneName: 'example.com',
+});
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties: Readonly<Record<string, unknown>>;
+  readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
+}
+
+function resources(of: Template, type: string): Readonly<Record<string, Resource>> {
+  return of.findResources(type) as Readonly<Record<string, Resource>>;
+}
+
+describe('the tables', () => {
+  test('are on demand, with point-in-time recovery, and outlive the stack', () => {
+    const tables = Object.values(resources(template, 'AWS::DynamoDB::Table'));
+    expect(tables).toHaveLength(2);
+    for (const table of tables) {
+      expect(table).toMatchObject({
+        DeletionPolicy: 'Retain',
+        UpdateReplacePolicy: 'Retain',
+        Properties: {
+          BillingMode: 'PAY_PER_REQUEST',
+          DeletionProtectionEnabled: true,
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        },
+      });
+      // A name of its own would keep CloudFormation from ever replacing it beside the old one.
+      expect(table.Properties).not.toHaveProperty('TableName');
+    }
+  });
+
+  test('have the keys that the store has; bodies expire, and heads alone have a stream', () => {
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      KeySchema: [
+        { AttributeName: 'shard', KeyType: 'HASH' },
+        { AttributeName: 'clusterId', KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: [
+        { AttributeName: 'shard', AttributeType: 'S' },
+        { AttributeName: 'clusterId', AttributeType: 'S' },
+      ],
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
+      TimeToLiveSpecification: Match.absent(),
+    });
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      KeySchema: [
+        { AttributeName: 'bodyId', KeyType: 'HASH' },
+        { AttributeName: 'part', KeyType: 'RANGE' },
+      ],
+      AttributeDefinitions: [
+        { AttributeName: 'bodyId', AttributeType: 'B' },
+        { AttributeName: 'part', AttributeType: 'N' },
+      ],
+      StreamSpecification: Match.absent(),
+      TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
+    });
+  });
+
+  test('go with the stack in a stage that says that it is throw-away', () => {
+    for (const table of Object.values(resources(other.template, 'AWS::DynamoDB::Table'))) {
+      expect(table).toMatchObject({
+        DeletionPolicy: 'Delete',
+        Properties: { DeletionProtectionEnabled: false },
+      });
+    }
+  });
+});
+
+describe.each(FUNCTION_NAMES)('the function %s', (name) => {
+  const functionName = `resource-map-dev-${name}`;
+
+  test('runs on Node 24 and ARM, with source maps, tracing, and a log group of its own', () => {
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      FunctionName: functionName,
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      MemorySize: FUNCTIONS[name].memoryMb,
+      Timeout: FUNCTIONS[name].timeoutSeconds,
+      TracingConfig: { Mode: 'Active' },
+      LoggingConfig: { LogFormat: 'JSON', SystemLogLevel: 'WARN' },
+      Environment: {
+        Variables: Match.objectLike({
+          NODE_OPTIONS: '--enable-source-maps',
+          METRICS_NAMESPACE: 'ResourceMap/dev',
+        }),
+      },
+      ReservedConcurrentExecutions: Match.absent(),
+    });
+    template.hasResource('AWS::Logs::LogGroup', {
+      DeletionPolicy: 'Delete',
+      Properties: { LogGroupName: `/aws/lambda/${functionName}`, RetentionInDays: 30 },
+    });
+  });
+
+  test('may do what it does, and nothing more', () => {
+    const statements = policyOf(template, name);
+    expect(statements.map(({ Effect }) => Effect).filter((effect) => effect !== 'Allow')).toEqual([]);
+    expect(allowed(statements)).toEqual(
+      [
+        ...EXPECTED_RIGHTS[name],
+        'logs:CreateLogStream on Logs',
+        'logs:PutLogEvents on Logs',
+        'xray:PutTelemetryRecords on *',
+        'xray:PutTraceSegments on *',
+      ].sort(),
+    );
+  });
+});
+
+const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly string[]>> = {
+  push: ['dynamodb:GetItem on Heads', 'dynamodb:PutItem on Heads', 'dynamodb:PutItem on Bodies'],
+  map: ['dynamodb:GetItem on Heads', 'dynamodb:Query on Heads', 'dynamodb:BatchGetItem on Bodies'],
+  notify: [
+    'dynamodb:DescribeStream on Heads stream',
+    'dynamodb:GetRecords on Heads stream',
+    'dynamodb:GetShardIterator on Heads stream',
+    'dynamodb:ListStreams on *',
+    'events:PutEvents on Bus',
+    // Lambda sends what the function gave up on, in its name.
+    'sqs:GetQueueAttributes on DeadLetters',
+    'sqs:GetQueueUrl on DeadLetters',
+    'sqs:SendMessage on DeadLetters',
+  ],
+  expire: ['dynamodb:DeleteItem on Heads', 'dynamodb:PutItem on Heads', 'dynamodb:Query on Heads'],
+};
+
+interface Statement {
+  readonly Effect: string;
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+}
+
+function policyOf(of: Template, name: string): readonly Statement[] {
+  const role = `${name[0]?.toUpperCase()}${name.slice(1)}Role`;
+  return Object.entries(resources(of, 'AWS::IAM::Policy'))
+    .filter(([id]) => id.startsWith(role))
+    .flatMap(([, { Properties }]) => (Properties.PolicyDocument as { Statement: Statement[] }).Statement);
+}
+
+function allowed(statements: readonly Statement[]): readonly string[] {
+  return statements
+    .flatMap(({ Action, Resource }) =>
+      [Action].flat().map((action) => `${action} on ${resourceName(Resource)}`),
+    )
+    .sort();
+}
+
+function resourceName(resource: unknown): string {
+  if (resource === '*') return '*';
+  const [id = '', attribute] = (resource as { 'Fn::GetAtt': [string, string] })['Fn::GetAtt'];
+  const name = ['Heads', 'Bodies', 'Bus', 'DeadLetters', 'Logs'].find((each) => id.includes(each));
+  return attribute === 'StreamArn' ? `${name} stream` : String(name);
+}
+
+describe('rights', () => {
+  test('no policy of the stack allows a whole service, and none but what knows no resources is on *', () => {
+    for (const { Properties } of Object.values(resources(template, 'AWS::IAM::Policy'))) {
+      for (const { Action, Resource } of (Properties.PolicyDocument as { Statement: Statement[] })
+        .Statement) {
+        for (const action of [Action].flat()) {
+          expect(action).not.toContain('*');
+          if (Resource === '*') {
+            expect(['xray:PutTelemetryRecords', 'xray:PutTraceSegments', 'dynamodb:ListStreams']).toContain(
+              action,
+            );
+          }
+        }
+      }
+    }
+    expect(
+      Object.values(resources(template, 'AWS::IAM::Role')).filter(
+        (role) => 'ManagedPolicyArns' in role.Properties,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('the HTTP API', () => {
+  test('leads each route to its function, and everything else to the map', () => {
+    const routes = Object.values(resources(template, 'AWS::ApiGatewayV2::Route')).map(({ Properties }) => [
+      Properties.RouteKey,
+      integrationTarget(Properties.Target),
+    ]);
+    expect(Object.fromEntries(routes)).toEqual({
+      'PUT /v1/clusters/{id+}': 'Push',
+      'DELETE /v1/clusters/{id+}': 'Push',
+      'GET /v1/clusters': 'Map',
+      'GET /v1/clusters/{id+}': 'Map',
+      'GET /v1/map': 'Map',
+      'GET /v1/map/clock': 'Map',
+      'POST /v1/map/sync': 'Map',
+      $default: 'Map',
+    });
+  });
+
+  test('speaks payload 2.0, and lets no more through than is set', () => {
+    template.allResourcesProperties('AWS::ApiGatewayV2::Integration', { PayloadFormatVersion: '2.0' });
+    other.template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
+      StageName: '$default',
+      AutoDeploy: true,
+      DefaultRouteSettings: { ThrottlingRateLimit: 3, ThrottlingBurstLimit: 6, DetailedMetricsEnabled: true },
+      RouteSettings: { 'PUT /v1/clusters/{id+}': { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 14 } },
+    });
+  });
+
+  test('makes the routes before the stage that sets their rates', () => {
+    const [stage] = Object.values(resources(template, 'AWS::ApiGatewayV2::Stage')) as unknown as [
+      { DependsOn: readonly string[] },
+    ];
+    expect(stage.DependsOn).toEqual(
+      expect.arrayContaining(Object.keys(resources(template, 'AWS::ApiGatewayV2::Route'))),
+    );
+  });
+
+  test('keeps a line for each request, without its token', () => {
+    const [format = ''] = Object.values(resources(template, 'AWS::ApiGatewayV2::Stage')).map(
+      ({ Properties }) => (Properties.AccessLogSettings as { Format: string }).Format,
+    );
+    expect(Object.values(JSON.parse(format))).toContain('$context.status');
+    expect(format).not.toMatch(/authorization|header/i);
+    template.hasResourceProperties('AWS::Logs::LogGroup', {
+      LogGroupName: '/resource-map/dev/access',
+      LogGroupClass: 'INFREQUENT_ACCESS',
+      RetentionInDays: 30,
+    });
+  });
+
+  test('has a name of its own where one is set, and then no other way in', () => {
+    other.template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: true });
+    other.template.hasResourceProperties('AWS::ApiGatewayV2::DomainName', {
+      DomainName: 'map.example.com',
+      DomainNameConfigurations: [
+        Match.objectLike({ CertificateArn: CERTIFICATE, SecurityPolicy: 'TLS_1_2' }),
+      ],
+    });
+    other.template.resourceCountIs('AWS::ApiGatewayV2::ApiMapping', 1);
+    other.template.hasResourceProperties('AWS::Route53::RecordSet', { Name: 'map.example.com.', Type: 'A' });
+    other.template.hasResourceProperties('AWS::Route53::RecordSet', {
+      Name: 'map.example.com.',
+      Type: 'AAAA',
+    });
+    other.template.hasOutput('Url', { Value: 'https://map.example.com' });
+    template.resourceCountIs('AWS::ApiGatewayV2::DomainName', 0);
+    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { DisableExecuteApiEndpoint: false });
+  });
+});
+
+function integrationTarget(target: unknown): string {
+  const parts = (target as { 'Fn::Join': [string, readonly unknown[]] })['Fn::Join'][1];
+  const id = (parts.find((part) => typeof part === 'object') as { Ref: string }).Ref;
+  const uri = resources(template, 'AWS::ApiGatewayV2::Integration')[id]?.Properties.IntegrationUri;
+  return /^(Push|Map|Notify|Expire)/.exec((uri as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0])?.[1] ?? '?';
+}
+
+describe('changes', () => {
+  test('are told on a bus with an archive', () => {
+    template.hasResourceProperties('AWS::Events::EventBus', { Name: 'resource-map-dev' });
+    template.hasResourceProperties('AWS::Events::Archive', {
+      ArchiveName: 'resource-map-dev',
+      RetentionDays: 30,
+      EventPattern: { source: ['resource-map'] },
+    });
+  });
+
+  test('come from the stream from its beginning, are tried for half a day, in halves, and then kept', () => {
+    template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('Heads'), 'StreamArn'] },
+      StartingPosition: 'TRIM_HORIZON',
+      BatchSize: 100,
+      MaximumBatchingWindowInSeconds: 1,
+      BisectBatchOnFunctionError: true,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      MaximumRetryAttempts: 10_000,
+      MaximumRecordAgeInSeconds: 43_200,
+      DestinationConfig: {
+        OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('DeadLetters'), 'Arn'] } },
+      },
+    });
+  });
+
+  test('that could not be read go to the dead letters, which are encrypted and kept for two weeks', () => {
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventPattern: { source: ['resource-map'], 'detail-type': ['Cluster Change Unreadable'] },
+      Targets: [Match.objectLike({ Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('DeadLetters'), 'Arn'] } })],
+    });
+    template.hasResourceProperties('AWS::SQS::Queue', {
+      SqsManagedSseEnabled: true,
+      MessageRetentionPeriod: 14 * 86_400,
+    });
+  });
+});
+
+describe('the sweeper', () => {
+  test('is called every minute, and never for a minute that is over', () => {
+    template.hasResourceProperties('AWS::Scheduler::Schedule', {
+      ScheduleExpression: 'rate(1 minute)',
+      State: 'ENABLED',
+      Target: Match.objectLike({ RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 } }),
+    });
+    template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+      MaximumEventAgeInSeconds: 60,
+      MaximumRetryAttempts: 0,
+    });
+  });
+
+  test('is told what the settings say', () => {
+    const variables = (name: string): unknown =>
+      Object.values(resources(other.template, 'AWS::Lambda::Function')).find(
+        ({ Properties }) => Properties.FunctionName === `resource-map-blue-${name}`,
+      )?.Properties.Environment;
+    expect(variables('expire')).toMatchObject({
+      Variables: { OMIT_AFTER_SECONDS: '120', RETIRE_AFTER_SECONDS: '172800', HEAD_SHARDS: '3' },
+    });
+    expect(variables('notify')).toMatchObject({ Variables: { ANNOUNCE_REFRESHES: 'true' } });
+    expect(variables('push')).toMatchObject({ Variables: { HEAD_SHARDS: '3' } });
+  });
+});
+
+describe('the operator', () => {
+  test('is told by a topic that takes nothing unencrypted, and by e-mail where an address is set', () => {
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          Match.objectLike({
+            Effect: 'Allow',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Action: 'sns:Publish',
+          }),
+        ]),
+      },
+    });
+    template.resourceCountIs('AWS::SNS::Subscription', 0);
+    other.template.hasResourceProperties('AWS::SNS::Subscription', {
+      Protocol: 'email',
+      Endpoint: 'on-call@example.com',
+    });
+  });
+
+  test.each([
+    'ServerErrors',
+    'FunctionThrottles',
+    'TableThrottles',
+    'NotifyLag',
+    'DeadLetters',
+    'OldestSnapshot',
+    'HeadsUnreadable',
+    'BodiesMissing',
+  ])('has an alarm %s, which says what it means', (id) => {
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      AlarmName: `resource-map-dev-${id}`,
+      AlarmDescription: Match.stringLikeRegexp('.{80}'),
+      AlarmActions: [{ Ref: Match.stringLikeRegexp('AlarmsTopic') }],
+      OKActions: [{ Ref: Match.stringLikeRegexp('AlarmsTopic') }],
+      ActionsEnabled: true,
+    });
+  });
+
+  test('hears of a sweeper that does not report, after the time that is set and five sweeps', () => {
+    other.template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      AlarmName: 'resource-map-blue-OldestSnapshot',
+      Namespace: 'ResourceMap/blue',
+      MetricName: 'OldestSnapshotAge',
+      Dimensions: [{ Name: 'service', Value: 'expire' }],
+      Threshold: 120 + 5 * 60,
+      TreatMissingData: 'breaching',
+    });
+  });
+
+  test('has a dashboard that names every alarm and every function', () => {
+    const [dashboard] = Object.values(resources(template, 'AWS::CloudWatch::Dashboard'));
+    const body = JSON.stringify(dashboard?.Properties.DashboardBody);
+    for (const question of [
+      'Is the map true?',
+      'Do agents get through?',
+      'Do schedulers get answers?',
+      'Is change told?',
+    ]) {
+      expect(body).toContain(question);
+    }
+    for (const id of Object.keys(resources(template, 'AWS::CloudWatch::Alarm'))) expect(body).toContain(id);
+    for (const id of Object.keys(resources(template, 'AWS::Lambda::Function'))) expect(body).toContain(id);
+  });
+
+  test('has what the next command needs as outputs', () => {
+    expect(Object.keys(template.toJSON().Outputs).sort()).toEqual([
+      'AlarmTopic',
+      'BodiesTable',
+      'BusArn',
+      'BusName',
+      'DeadLetterQueue',
+      'HeadsTable',
+      'Url',
+    ]);
+  });
+
+  test('can pause a stage: nothing is served or swept, what happened is told, and no alarm goes off', () => {
+    const concurrency = Object.fromEntries(
+      Object.values(resources(other.template, 'AWS::Lambda::Function')).map(({ Properties }) => [
+        Properties.FunctionName,
+        Properties.ReservedConcurrentExecutions,
+      ]),
+    );
+    expect(concurrency).toEqual({
+      'resource-map-blue-push': 0,
+      'resource-map-blue-map': 0,
+      'resource-map-blue-expire': 0,
+      'resource-map-blue-notify': undefined,
+    });
+    other.template.allResourcesProperties('AWS::CloudWatch::Alarm', { ActionsEnabled: false });
+  });
+});
+
+describe('stages', () => {
+  test('stand side by side: no two resources of two stages have one name', () => {
+    const names = ({ stack, template: own }: Synthesis): readonly string[] => [
+      stack.stackName,
+      ...Object.values(own.toJSON().Resources as Record<string, Resource>).flatMap(({ Type, Properties }) =>
+        Object.entries(Properties)
+          .filter(
+            ([key, value]) =>
+              /Name$/.test(key) && typeof value === 'string' && !NOT_A_NAME.has(`${Type} ${key}`),
+          )
+          .map(([key, value]) => `${Type} ${key} ${value}`),
+      ),
+    ];
+    const [dev, blue] = [names(standard), names(other)];
+    expect(blue.length).toBeGreaterThan(15);
+    expect(blue.filter((name) => dev.includes(name))).toEqual([]);
+  });
+
+  test('keep the number of shards of their first deploy: a deploy with another is refused', () => {
+    const { Parameters, Rules } = other.template.toJSON();
+    const [[parameter, { Default: first }] = ['', {}]] = Object.entries<{ Default?: string }>(
+      Parameters,
+    ).filter(([id]) => id.startsWith('Shards'));
+    expect(first).toBe('3');
+    const [rule] = Object.entries<{ Assertions: unknown[] }>(Rules)
+      .filter(([id]) => id.startsWith('Shards'))
+      .map(([, value]) => value);
+    expect(rule?.Assertions).toEqual([
+      {
+        Assert: { 'Fn::Equals': [{ Ref: parameter }, '3'] },
+        AssertDescription:
+          'The setting shards is now 3, and was another when this stack was first deployed. ' +
+          'Every cluster would be looked for in the wrong partition, and its counter could go back. Set it back.',
+      },
+    ]);
+  });
+});
+
+/** Names within the stack, and names of others' things. */
+const NOT_A_NAME = new Set([
+  'AWS::IAM::Policy PolicyName',
+  'AWS::ApiGatewayV2::Stage StageName',
+  'AWS::CloudWatch::Alarm MetricName',
+  'AWS::Lambda::Permission FunctionName',
+  'AWS::SNS::Topic DisplayName',
+]);
+
+describe('the template', () => {
+  test('is the same each time it is synthesised', () => {
+    const again = workshop.synthesise();
+    for (const file of ['ResourceMap-dev.template.json', 'ResourceMap-dev.assets.json']) {
+      expect(readFileSync(join(again.folder, file), 'utf8')).toBe(
+        readFileSync(join(standard.folder, file), 'utf8'),
+      );
+    }
+  });
+
+  test('passes the AWS Solutions checks, with these exceptions and a reason for each', () => {
+    const exceptions = standard.app.node.findAll().flatMap((construct) =>
+      construct.node.metadata
+        .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
+        .flatMap(({ data }) =>
+          Object.entries(data as Readonly<Record<string, string>>).map(([id, reason]) => ({
+            id: id.replace(/^.*(AwsSolutions-\w+).*$/, '$1'),
+            path: construct.node.path.replace('ResourceMap-dev/', ''),
+            reason,
+          })),
+        ),
+    );
+    expect(
+      exceptions.map(({ id, path }) => `${id} ${path.replace(/^Http\/.*/, 'every route')}`).sort(),
+    ).toEqual([
+      ...[...ROUTES, 'default'].map(() => 'AwsSolutions-APIG4 every route'),
+      'AwsSolutions-IAM5 Expire/Role',
+      'AwsSolutions-IAM5 Map/Role',
+      'AwsSolutions-IAM5 Notify/Role',
+      'AwsSolutions-IAM5 Push/Role',
+      'AwsSolutions-IAM5 Sweeper/Role',
+      'AwsSolutions-SQS3 DeadLetters/Queue',
+    ]);
+    for (const { reason } of exceptions) expect(reason.length).toBeGreaterThan(50);
+  });
+
+  test('would not pass them with a topic that takes what is not encrypted', () => {
+    expect(() => workshop.synthesise({}, (stack) => new Topic(stack, 'Careless'))).toThrow(
+      'The SNS Topic does not require publishers to use SSL.',
+    );
+  });
+});
