@@ -145,7 +145,13 @@ describe.each(FUNCTION_NAMES)('the function %s', (name) => {
 });
 
 const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly string[]>> = {
-  push: ['dynamodb:GetItem on Heads', 'dynamodb:PutItem on Heads', 'dynamodb:PutItem on Bodies'],
+  push: [
+    'dynamodb:GetItem on Heads',
+    'dynamodb:PutItem on Heads',
+    // The node types of the snapshot before, when the content is new.
+    'dynamodb:BatchGetItem on Bodies',
+    'dynamodb:PutItem on Bodies',
+  ],
   map: ['dynamodb:GetItem on Heads', 'dynamodb:Query on Heads', 'dynamodb:BatchGetItem on Bodies'],
   notify: [
     'dynamodb:DescribeStream on Heads stream',
