@@ -9,7 +9,7 @@ import { DEFAULT_FUNCTION, ROUTES } from '../../infra/routes.ts';
 
 const telemetry = jsonLinesTelemetry(() => undefined);
 const store = storeOn(dynamoClient('http://127.0.0.1:1'), { heads: 'heads', bodies: 'bodies', shards: 1 });
-const deps = { store, telemetry, now: Date.now, cacheBytes: 1_000_000 };
+const deps = { store, telemetry, now: Date.now, cacheBytes: 0 };
 
 /** The requests that each function's app has a handler for, an id with a slash put in for its variable. */
 function requestsOf(name: FunctionName): readonly { readonly method: string; readonly path: string }[] {
