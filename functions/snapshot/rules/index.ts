@@ -38,7 +38,7 @@ export function checkSnapshot(snapshot: ClusterResourceMap, context: RuleContext
   checkCollectedAt(snapshot, context, out);
   for (const pool of index.pools) {
     checkPool(pool, out);
-    for (const nodeType of pool.children) {
+    for (const nodeType of pool.nodeTypes.list) {
       checkNodeType(nodeType, index, out);
       checkOccupancy(nodeType, index, out);
       checkReservations(nodeType, reserved, out);

@@ -93,7 +93,7 @@ function checkJob(job: JobEntry, index: SnapshotIndex, out: FindingCollector): v
   } else if (!isKnownKind(workloadKind)) {
     reportUnknownEnum(WorkloadKindSchema, workloadKind, () => job.path, 'workload_kind', out);
   }
-  for (const rank of job.children) checkRank(rank, index, out);
+  for (const rank of job.ranks.list) checkRank(rank, index, out);
   checkPhase(status, job, out);
 }
 
@@ -123,7 +123,7 @@ function checkRank(rank: RankEntry, index: SnapshotIndex, out: FindingCollector)
   }
   checkChainBounds(rank, out);
   checkChainCount(rank, out);
-  for (const chain of rank.children) checkChain(chain, index, out);
+  for (const chain of rank.chains.list) checkChain(chain, index, out);
   checkPhase(status, rank, out);
 }
 
@@ -193,7 +193,7 @@ function checkTarget(
     );
   }
   if (!isValidId(nodeTypeId)) reportInvalidId(nodeTypeId, path, 'node_type_id', out);
-  if (pool !== undefined && pool.childById(nodeTypeId) === undefined) {
+  if (pool !== undefined && pool.nodeTypes.byId(nodeTypeId) === undefined) {
     out.report(
       jobRules.unknown_requirement_target,
       () => `${path()}.node_type_id`,

@@ -116,8 +116,8 @@ function checkAllocation(
   out: FindingCollector,
 ): void {
   const job = index.jobById(allocation.jobId);
-  const rank = job?.childById(allocation.rankId);
-  const chain = rank?.childById(allocation.chainId);
+  const rank = job?.ranks.byId(allocation.rankId);
+  const chain = rank?.chains.byId(allocation.chainId);
   const requirement = chain?.rank.rank.podRequirements[allocation.podIndex];
   const isFirst = chain?.allocate(allocation.podIndex) === true;
   if (chain !== undefined && requirement !== undefined) {

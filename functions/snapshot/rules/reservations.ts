@@ -97,7 +97,7 @@ export class ReservationIndex {
 
   constructor(readonly index: SnapshotIndex) {
     for (const pool of index.pools) {
-      for (const nodeType of pool.children) this.#addAll(nodeType);
+      for (const nodeType of pool.nodeTypes.list) this.#addAll(nodeType);
     }
   }
 
@@ -190,7 +190,7 @@ function checkShape(entry: ReservationEntry, reserved: ReservedRank, out: Findin
 function checkReference(entry: ReservationEntry, index: SnapshotIndex, out: FindingCollector): void {
   const { jobId, rankId } = entry.reservation;
   const job = index.jobById(jobId);
-  const rank = job?.childById(rankId);
+  const rank = job?.ranks.byId(rankId);
   if (!isValidId(jobId)) reportInvalidId(jobId, () => entry.path, 'job_id', out);
   if (job === undefined) {
     out.report(

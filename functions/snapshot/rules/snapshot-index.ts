@@ -20,100 +20,83 @@ import {
 import { quote } from '../quote.ts';
 import { isValidId } from './ids.ts';
 
-/** Something with an id, and where it stands. */
-abstract class Entry {
-  readonly validId: boolean;
-
-  constructor(
-    readonly id: string,
-    /** Among its siblings. */
-    readonly position: number,
-    /** The first sibling with this id, where that is another one. */
-    readonly duplicateOf: Entry | undefined,
-  ) {
-    this.validId = isValidId(id);
-  }
-
-  /** Where it stands in the snapshot. */
-  abstract get path(): string;
-}
-
-/** Shared by all that have none; never written to. */
-const NO_CHILDREN: never[] = [];
-
-/** How many children are found faster by comparing them one by one than by hashing. */
+/** How many siblings are found faster by comparing them one by one than by hashing. */
 const MAX_COMPARED = 8;
 
+/** Shared by all that have none; never written to. */
+const NONE: never[] = [];
+
 /**
- * Something with children that have ids. Most jobs have one rank and most ranks a
- * few chains, which are found by comparing; a `Map` for each would cost more than all
- * else that is done with them. There is one where the children are many.
+ * What one parent contains, found by id. Most jobs have one rank and most ranks a few
+ * chains, which are found by comparing; a `Map` for each would cost more than all else
+ * that is done with them. There is one where they are many.
  */
-abstract class ParentEntry<Child extends Entry> extends Entry {
-  #children: Child[] = NO_CHILDREN;
+class Children<Child extends { readonly id: string }> {
+  #list: Child[] = NONE;
   #byId: Map<string, Child> | undefined;
-  /** The children of all siblings with this id, where there are several. */
+  /** Those of every parent with this parent's id, where there are several. */
   #family: Map<string, Child> | undefined;
 
-  constructor(
-    id: string,
-    position: number,
-    override readonly duplicateOf: ParentEntry<Child> | undefined,
-  ) {
-    super(id, position, duplicateOf);
+  /** In document order. */
+  get list(): readonly Child[] {
+    return this.#list;
   }
 
-  /** Every child, in document order. */
-  get children(): readonly Child[] {
-    return this.#children;
-  }
-
-  /** The first of this parent's own children with that id. */
-  ownChildById(id: string): Child | undefined {
+  /** The first with that id among this parent's own. */
+  own(id: string): Child | undefined {
     if (this.#byId !== undefined) return this.#byId.get(id);
-    for (const child of this.#children) if (child.id === id) return child;
+    for (const child of this.#list) if (child.id === id) return child;
     return undefined;
   }
 
-  /** What the id means in a reference: the first such child of this parent, or else of the later ones with its id. */
-  childById(id: string): Child | undefined {
-    return this.#family === undefined ? this.ownChildById(id) : this.#family.get(id);
+  /** What the id means in a reference: the first of this parent's, or else of the later ones with its id. */
+  byId(id: string): Child | undefined {
+    return this.#family === undefined ? this.own(id) : this.#family.get(id);
   }
 
-  /** Adds the next child in document order. */
-  addChild(child: Child): void {
+  /** Adds the next one in document order. */
+  add(child: Child): void {
     // An array that grows from empty reserves room for 17, which an only child would waste.
-    if (this.#children.length === 0) this.#children = [child];
-    else this.#children.push(child);
+    if (this.#list.length === 0) this.#list = [child];
+    else this.#list.push(child);
     if (this.#byId !== undefined) addFirst(this.#byId, child);
-    else if (this.#children.length > MAX_COMPARED) this.#byId = firstById(this.#children);
-    this.duplicateOf?.adopt(child);
+    else if (this.#list.length > MAX_COMPARED) this.#byId = firstById(this.#list);
   }
 
-  protected adopt(child: Child): void {
-    this.#family ??= firstById(this.#children);
+  /** Adds a child of a later parent with this parent's id. */
+  adopt(child: Child): void {
+    this.#family ??= firstById(this.#list);
     addFirst(this.#family, child);
   }
 }
 
-function firstById<Child extends Entry>(children: readonly Child[]): Map<string, Child> {
+function firstById<Child extends { readonly id: string }>(children: readonly Child[]): Map<string, Child> {
   const byId = new Map<string, Child>();
   for (const child of children) addFirst(byId, child);
   return byId;
 }
 
-function addFirst<Child extends Entry>(byId: Map<string, Child>, child: Child): void {
+function addFirst<Child extends { readonly id: string }>(byId: Map<string, Child>, child: Child): void {
   if (!byId.has(child.id)) byId.set(child.id, child);
 }
 
+// The entries have no base class, though they are alike: five classes that run through one
+// constructor make it several times as slow, and it runs once for every chain.
+
 /** A capacity pool. */
-export class PoolEntry extends ParentEntry<NodeTypeEntry> {
+export class PoolEntry {
+  readonly id: string;
+  readonly validId: boolean;
+  readonly nodeTypes = new Children<NodeTypeEntry>();
+
   constructor(
     readonly pool: CapacityPool,
-    position: number,
-    duplicateOf: PoolEntry | undefined,
+    readonly position: number,
+    /** The first pool with this id, where that is another one. */
+    readonly duplicateOf: PoolEntry | undefined,
   ) {
-    super(pool.id, position, duplicateOf);
+    this.id = pool.id;
+    this.validId = isValidId(pool.id);
   }
 
   get path(): string {
@@ -122,14 +105,19 @@ export class PoolEntry extends ParentEntry<NodeTypeEntry> {
 }
 
 /** A node type of a pool. */
-export class NodeTypeEntry extends Entry {
+export class NodeTypeEntry {
+  readonly id: string;
+  readonly validId: boolean;
+
   constructor(
     readonly type: NodeTypeCapacity,
     readonly pool: PoolEntry,
-    position: number,
-    duplicateOf: NodeTypeEntry | undefined,
+    readonly position: number,
+    /** The first of the pool's node types with this id, where that is another one. */
+    readonly duplicateOf: NodeTypeEntry | undefined,
   ) {
-    super(type.id, position, duplicateOf);
+    this.id = type.id;
+    this.validId = isValidId(type.id);
   }
 
   get path(): string {
@@ -142,13 +130,19 @@ export class NodeTypeEntry extends Entry {
 }
 
 /** A job. */
-export class JobEntry extends ParentEntry<RankEntry> {
+export class JobEntry {
+  readonly id: string;
+  readonly validId: boolean;
+  readonly ranks = new Children<RankEntry>();
+
   constructor(
     readonly job: JobState,
-    position: number,
-    duplicateOf: JobEntry | undefined,
+    readonly position: number,
+    /** The first job with this id, where that is another one. */
+    readonly duplicateOf: JobEntry | undefined,
   ) {
-    super(job.jobId, position, duplicateOf);
+    this.id = job.jobId;
+    this.validId = isValidId(job.jobId);
   }
 
   get path(): string {
@@ -157,17 +151,22 @@ export class JobEntry extends ParentEntry<RankEntry> {
 }
 
 /** A rank of a job. */
-export class RankEntry extends ParentEntry<ChainEntry> {
+export class RankEntry {
+  readonly id: string;
+  readonly validId: boolean;
+  readonly chains = new Children<ChainEntry>();
   /** Chains that have not ended. */
   liveChains = 0;
 
   constructor(
     readonly rank: RankState,
     readonly job: JobEntry,
-    position: number,
-    duplicateOf: RankEntry | undefined,
+    readonly position: number,
+    /** The first of the job's ranks with this id, where that is another one. */
+    readonly duplicateOf: RankEntry | undefined,
   ) {
-    super(rank.rankId, position, duplicateOf);
+    this.id = rank.rankId;
+    this.validId = isValidId(rank.rankId);
   }
 
   get path(): string {
@@ -183,7 +182,9 @@ export class RankEntry extends ParentEntry<ChainEntry> {
 const MASK_BITS = 31;
 
 /** A chain of a rank, and which of its pods are allocated. */
-export class ChainEntry extends Entry {
+export class ChainEntry {
+  readonly id: string;
+  readonly validId: boolean;
   #allocated = 0;
   #allocatedBeyondMask: Set<number> | undefined;
   #phases: ReadonlyMap<number, WorkloadPhase> | undefined;
@@ -191,10 +192,12 @@ export class ChainEntry extends Entry {
   constructor(
     readonly chain: ChainState,
     readonly rank: RankEntry,
-    position: number,
-    duplicateOf: ChainEntry | undefined,
+    readonly position: number,
+    /** The first of the rank's chains with this id, where that is another one. */
+    readonly duplicateOf: ChainEntry | undefined,
   ) {
-    super(chain.chainId, position, duplicateOf);
+    this.id = chain.chainId;
+    this.validId = isValidId(chain.chainId);
   }
 
   /** Notes that a pod is allocated. False where it was already. */
@@ -259,7 +262,7 @@ export class SnapshotIndex {
   }
 
   nodeTypeById(poolId: string, nodeTypeId: string): NodeTypeEntry | undefined {
-    return this.#poolsById.get(poolId)?.childById(nodeTypeId);
+    return this.#poolsById.get(poolId)?.nodeTypes.byId(nodeTypeId);
   }
 
   jobById(id: string): JobEntry | undefined {
@@ -272,11 +275,11 @@ export class SnapshotIndex {
 
   /** The chain that allocations of this one's ids refer to: itself, unless an id is defined twice. */
   referredChain(chain: ChainEntry): ChainEntry {
-    return this.rankById(chain.rank.job.id, chain.rank.id)?.childById(chain.id) ?? chain;
+    return this.rankById(chain.rank.job.id, chain.rank.id)?.chains.byId(chain.id) ?? chain;
   }
 
   rankById(jobId: string, rankId: string): RankEntry | undefined {
-    return this.jobById(jobId)?.childById(rankId);
+    return this.jobById(jobId)?.ranks.byId(rankId);
   }
 
   /**
@@ -293,10 +296,10 @@ export class SnapshotIndex {
   #findFirstEntries(): FirstEntries {
     const firsts: FirstEntries = new Map();
     for (const pool of this.pools) {
-      for (const nodeType of pool.children) {
+      for (const nodeType of pool.nodeTypes.list) {
         for (const [entry, { allocations }] of nodeType.type.inUse.entries()) {
           for (const { jobId, rankId, chainId, podIndex } of allocations) {
-            const chain = this.rankById(jobId, rankId)?.childById(chainId);
+            const chain = this.rankById(jobId, rankId)?.chains.byId(chainId);
             if (chain === undefined) continue;
             const ofChain =
               firsts.get(chain) ?? new Map<number, { nodeType: NodeTypeEntry; entry: number }>();
@@ -315,7 +318,9 @@ export class SnapshotIndex {
     if (first === undefined) this.#poolsById.set(pool.id, entry);
     this.pools.push(entry);
     for (const [t, type] of pool.nodeTypes.entries()) {
-      entry.addChild(new NodeTypeEntry(type, entry, t, entry.ownChildById(type.id)));
+      const nodeType = new NodeTypeEntry(type, entry, t, entry.nodeTypes.own(type.id));
+      entry.nodeTypes.add(nodeType);
+      first?.nodeTypes.adopt(nodeType);
     }
   }
 
@@ -325,15 +330,25 @@ export class SnapshotIndex {
     if (first === undefined) this.#jobsById.set(job.jobId, entry);
     this.jobs.push(entry);
     for (let r = 0; r < job.ranks.length; r++) {
-      const rank = job.ranks[r] as RankState;
-      const rankEntry = new RankEntry(rank, entry, r, entry.ownChildById(rank.rankId));
-      entry.addChild(rankEntry);
-      for (let c = 0; c < rank.chains.length; c++) {
-        const chain = rank.chains[c] as ChainState;
-        const first = rankEntry.ownChildById(chain.chainId);
-        rankEntry.addChild(new ChainEntry(chain, rankEntry, c, first));
-        if (first === undefined && !hasEnded(chain)) rankEntry.liveChains++;
-      }
+      const state = job.ranks[r] as RankState;
+      const rank = new RankEntry(state, entry, r, entry.ranks.own(state.rankId));
+      // What the rank's ids mean in a reference, where that is another one.
+      const standing = first === undefined ? rank.duplicateOf : first.ranks.byId(rank.id);
+      this.#addChains(rank, standing);
+      entry.ranks.add(rank);
+      first?.ranks.adopt(rank);
+    }
+  }
+
+  #addChains(rank: RankEntry, standing: RankEntry | undefined): void {
+    const { chains } = rank.rank;
+    for (let c = 0; c < chains.length; c++) {
+      const chain = chains[c] as ChainState;
+      const first = rank.chains.own(chain.chainId);
+      const entry = new ChainEntry(chain, rank, c, first);
+      if (first === undefined && !hasEnded(chain)) rank.liveChains++;
+      rank.chains.add(entry);
+      standing?.chains.adopt(entry);
     }
   }
 }

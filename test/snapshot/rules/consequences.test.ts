@@ -106,6 +106,21 @@ it('what only the second of two definitions has is found under their id', () => 
   expect(codesOf({ capacityPools: [pool({ nodeTypes })], jobs })).toEqual(['duplicate_job_id']);
 });
 
+it('so are chains of a rank, and node types of a pool', () => {
+  const held = allocation({ chainId: 'd' });
+  const capacityPools = [
+    pool({ nodeTypes: [nodeType({ id: 'other' })] }),
+    pool({ nodeTypes: [nodeType({ inUse: [{ allocations: [held] }] })] }),
+  ];
+  const twoRanks = [rank({ chains: [chain()] }), rank({ chains: [chain({ chainId: 'd' })] })];
+  expect(codesOf({ capacityPools, jobs: [job(twoRanks)] })).toEqual([
+    'duplicate_pool_id',
+    'duplicate_rank_id',
+  ]);
+  const twoJobs = twoRanks.map((each) => job([each]));
+  expect(codesOf({ capacityPools, jobs: twoJobs })).toEqual(['duplicate_pool_id', 'duplicate_job_id']);
+});
+
 it('a reservation off target does not set the count for those that are on it', () => {
   const two = [reservation({ additionalChains: 2 })];
   const nodeTypes = [
