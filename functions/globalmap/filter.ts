@@ -28,6 +28,17 @@ export interface FilterFacts {
   readonly acceleratorModelsCut: boolean;
 }
 
+/** Those of the heads that match; the heads themselves where there is no condition. */
+export function narrow<H>(
+  heads: readonly H[],
+  filter: MapFilter,
+  factsOf: (head: H) => FilterFacts,
+): readonly H[] {
+  if (FILTER_FIELDS.every((field) => filter[field].length === 0)) return heads;
+  const matches = matcher(filter);
+  return heads.filter((head) => matches(factsOf(head)));
+}
+
 /** Sorted, each value once: filters that mean the same are the same. */
 export function normalFilter(filter: MapFilter): MapFilter {
   return {

@@ -22,9 +22,9 @@ function* rawChunks(pieces: readonly Piece[]): Generator<Uint8Array> {
   for (const piece of pieces) yield piece instanceof Uint8Array ? piece : piece.raw();
 }
 
-/** The payload in one piece of memory. */
+/** The payload in one piece of memory, which is its own. */
 export function gather(payload: Payload): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(payload.length);
+  const whole = Buffer.allocUnsafeSlow(payload.length);
   let at = 0;
   for (const chunk of payload.chunks) {
     whole.set(chunk, at);

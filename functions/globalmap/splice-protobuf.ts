@@ -4,7 +4,7 @@
  * `tag, length, body, collected_at, logical_counter`, and nothing is decoded to put it there.
  */
 
-import { timestampFields } from '../snapshot/timestamp.ts';
+import { type TimestampFields, timestampFields } from '../snapshot/timestamp.ts';
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
 import type { Piece } from './pieces.ts';
 import type { SyncAnswer } from './sync.ts';
@@ -45,7 +45,7 @@ export function spliceMapProtobuf(entries: readonly MapEntry[]): Piece[] {
 /** A ClusterResourceMap by itself. */
 export function spliceClusterProtobuf(entry: MapEntry): Piece[] {
   const writer = new ByteWriter();
-  version(writer, CLUSTER, entry, timestampBytes(entry.collectedAtNanos));
+  version(writer, CLUSTER, entry, timeOf(entry));
   return [entry.body, writer.cut()];
 }
 
@@ -62,13 +62,13 @@ export function spliceSyncProtobuf(answer: SyncAnswer): Piece[] {
   const pieces: Piece[] = [];
   for (const entry of answer.changed) cluster(pieces, writer, SYNC.changed, entry);
   for (const each of answer.refreshed) {
-    const atBytes = timestampBytes(each.collectedAtNanos);
+    const time = timeOf(each);
     const idBytes = Buffer.byteLength(each.clusterId, 'utf8');
     writer.byte(SYNC.refreshed);
-    writer.varint(1 + varintBytes(idBytes) + idBytes + versionBytes(each, atBytes));
+    writer.varint(1 + varintBytes(idBytes) + idBytes + versionBytes(each, time));
     writer.byte(REFRESHED.clusterId);
     writer.lengthPrefixedText(each.clusterId);
-    version(writer, REFRESHED, each, atBytes);
+    version(writer, REFRESHED, each, time);
   }
   for (const clusterId of answer.omitted) {
     writer.byte(SYNC.omitted);
@@ -85,23 +85,34 @@ export function spliceSyncProtobuf(answer: SyncAnswer): Piece[] {
 }
 
 function cluster(pieces: Piece[], writer: ByteWriter, fieldTag: number, entry: MapEntry): void {
-  const atBytes = timestampBytes(entry.collectedAtNanos);
+  const time = timeOf(entry);
   writer.byte(fieldTag);
-  writer.varint(entry.body.rawLength + versionBytes(entry, atBytes));
+  writer.varint(entry.body.rawLength + versionBytes(entry, time));
   pieces.push(writer.cut(), entry.body);
-  version(writer, CLUSTER, entry, atBytes);
+  version(writer, CLUSTER, entry, time);
+}
+
+/** A Timestamp's fields, and how long it is; that fits in one byte. */
+interface EncodedTime extends TimestampFields {
+  readonly bytes: number;
+}
+
+function timeOf({ collectedAtNanos }: ClusterVersion): EncodedTime {
+  const { seconds, nanos } = timestampFields(collectedAtNanos);
+  const bytes =
+    (seconds === 0n ? 0 : 1 + varint64Bytes(seconds)) + (nanos === 0 ? 0 : 1 + varintBytes(nanos));
+  return { seconds, nanos, bytes };
 }
 
 /** Writes `collected_at` and `logical_counter`. */
 function version(
   writer: ByteWriter,
   tags: { readonly collectedAt: number; readonly logicalCounter: number },
-  { counter, collectedAtNanos }: ClusterVersion,
-  atBytes: number,
+  { counter }: ClusterVersion,
+  { seconds, nanos, bytes }: EncodedTime,
 ): void {
-  const { seconds, nanos } = timestampFields(collectedAtNanos);
   writer.byte(tags.collectedAt);
-  writer.byte(atBytes);
+  writer.byte(bytes);
   if (seconds !== 0n) {
     writer.byte(TIMESTAMP.seconds);
     writer.varint64(seconds);
@@ -114,14 +125,8 @@ function version(
   writer.varint64(counter);
 }
 
-function versionBytes({ counter }: ClusterVersion, atBytes: number): number {
-  return 2 + atBytes + 1 + varint64Bytes(counter);
-}
-
-/** Length of the Timestamp; it fits in one byte. */
-function timestampBytes(collectedAtNanos: bigint): number {
-  const { seconds, nanos } = timestampFields(collectedAtNanos);
-  return (seconds === 0n ? 0 : 1 + varint64Bytes(seconds)) + (nanos === 0 ? 0 : 1 + varintBytes(nanos));
+function versionBytes({ counter }: ClusterVersion, { bytes }: EncodedTime): number {
+  return 2 + bytes + 1 + varint64Bytes(counter);
 }
 
 function clockEntry(writer: ByteWriter, fieldTag: number, { clusterId, counter }: ClusterVersion): void {

@@ -13,6 +13,9 @@ const CHUNK_BYTES = 256 * 1024;
 /** A cache may keep the answer, but must ask each time whether it still stands: counters never go back. */
 export const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
 
+/** An answer in the encoding in which it is sent: in one piece, or so large that it is not. */
+export type EncodedAnswer = Uint8Array<ArrayBuffer> | Payload;
+
 export interface SendOptions {
   readonly zipped: boolean;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,20 +25,25 @@ export interface SendOptions {
   readonly remedy: string;
 }
 
-/** @throws ResourceMapError `map_too_large` */
-export function sendPieces(c: Context, pieces: readonly Piece[], options: SendOptions): Response {
-  const { zipped, headers, maxBytes, remedy } = options;
+/** Joins the pieces, in one gzip member or plain. */
+export function encodePieces(pieces: readonly Piece[], zipped: boolean): EncodedAnswer {
   const payload = zipped ? gzip(pieces) : plain(pieces);
-  if (maxBytes !== undefined && payload.length > maxBytes) {
+  return payload.length <= GATHER_BYTES ? gather(payload) : payload;
+}
+
+/** @throws ResourceMapError `map_too_large` */
+export function sendEncoded(c: Context, answer: EncodedAnswer, options: SendOptions): Response {
+  const { zipped, headers, maxBytes, remedy } = options;
+  if (maxBytes !== undefined && answer.length > maxBytes) {
     throw new ResourceMapError(
       'map_too_large',
-      `The answer has ${payload.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
+      `The answer has ${answer.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
     );
   }
-  return c.body(payload.length <= GATHER_BYTES ? gather(payload) : stream(payload), 200, {
+  return c.body(answer instanceof Uint8Array ? answer : stream(answer), 200, {
     ...REVALIDATE,
     ...headers,
-    'content-length': String(payload.length),
+    'content-length': String(answer.length),
     ...(zipped ? { 'content-encoding': 'gzip' } : {}),
   });
 }

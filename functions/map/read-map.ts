@@ -15,6 +15,7 @@ import type { Head } from '../store/head.ts';
 import type { AllHeads } from '../store/heads.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { BodyCache } from './body-cache.ts';
+import { BodyLoads } from './body-loads.ts';
 import { SharedRead } from './shared-read.ts';
 
 /** The form in which bodies are wanted. */
@@ -28,6 +29,9 @@ const TURN_MS = 10;
 
 export class MapReader {
   readonly #heads: SharedRead<AllHeads>;
+  readonly #loads: BodyLoads;
+  /** The heads of the last read, which say what the cache need not keep. */
+  #latest: readonly Head[] | undefined;
 
   constructor(
     private readonly store: Store,
@@ -35,13 +39,14 @@ export class MapReader {
     private readonly telemetry: Telemetry,
   ) {
     this.#heads = new SharedRead(() => store.heads.readAll());
+    this.#loads = new BodyLoads((refs) => store.bodies.read(refs));
   }
 
   /** Every known cluster, in order of id. */
   async allHeads(): Promise<readonly Head[]> {
     const { heads, unreadable } = await this.#heads.get();
     for (const error of unreadable) this.#leaveOut(error.clusterId, error);
-    this.cache.keepOnly(new Set(heads.map((head) => head.body.bodyId)));
+    this.#latest = heads;
     return heads;
   }
 
@@ -97,7 +102,10 @@ export class MapReader {
   async #fragments(heads: readonly Head[], form: BodyForm): Promise<Map<string, Fragment>> {
     const fragments = new Map<string, Fragment>();
     const absent = heads.filter((head) => this.cache.get(head.body.bodyId) === undefined);
-    const stored = absent.length === 0 ? undefined : await this.store.bodies.read(absent.map((h) => h.body));
+    if (absent.length > 0 && this.#latest !== undefined) {
+      this.cache.keepOnly(new Set(this.#latest.map((head) => head.body.bodyId)));
+    }
+    const stored = absent.length === 0 ? undefined : await this.#loads.read(absent.map((head) => head.body));
 
     let turnStartedMs = performance.now();
     for (const head of heads) {

@@ -1,0 +1,68 @@
+/** GET /v1/map and GET /v1/map/clock: the whole of what is in the map. */
+import { clockEtag } from '../globalmap/clock.ts';
+import { narrow } from '../globalmap/filter.ts';
+import { spliceClockJson, spliceMapJson } from '../globalmap/splice-json.ts';
+import { spliceClockProtobuf, spliceMapProtobuf } from '../globalmap/splice-protobuf.ts';
+import type { App } from '../http/app.ts';
+import { matchesEtag } from '../http/conditional.ts';
+import { encodePieces, type SendOptions, sendEncoded } from '../http/send-pieces.ts';
+import type { AnswerCache } from './answer-cache.ts';
+import { filterOf, notModified, patienceOf, wantedForm } from './map-request.ts';
+import { filterFacts, type MapReader, versionOf } from './read-map.ts';
+import { type ChangeSignal, lookUntil } from './wait.ts';
+
+export interface MapRouteDeps {
+  readonly map: MapReader;
+  readonly answers: AnswerCache;
+  readonly changes: ChangeSignal;
+  readonly maxAnswerBytes: number | undefined;
+}
+
+export function mapRoute(app: App, { map, answers, changes, maxAnswerBytes }: MapRouteDeps): void {
+  app.get('/v1/map', async (c) => {
+    const filter = filterOf(c);
+    const wanted = wantedForm(c);
+    const { patience, headers } = patienceOf(c, changes);
+    const look = async () => {
+      const heads = narrow(await map.includedHeads(), filter, filterFacts);
+      return { heads, etag: clockEtag(heads.map(versionOf), filter, wanted.format) };
+    };
+    const { heads, etag } = await lookUntil(look, (seen) => !matchesEtag(c, seen.etag), patience);
+    if (matchesEtag(c, etag)) return notModified(c, etag, headers);
+
+    const sendAs = (sentEtag: string): SendOptions => ({
+      zipped: wanted.zipped,
+      headers: { ...headers, 'content-type': wanted.contentType, etag: sentEtag },
+      maxBytes: maxAnswerBytes,
+      remedy: wanted.zipped
+        ? 'fetch it in parts with POST /v1/map/sync, or narrow it with a filter'
+        : 'send Accept-Encoding: gzip, fetch it in parts with POST /v1/map/sync, or narrow it with a filter',
+    });
+    const finished = answers.get(etag, wanted.zipped);
+    if (finished !== undefined) return sendEncoded(c, finished, sendAs(etag));
+
+    const entries = await map.entries(heads, wanted);
+    // What could not be read is not in the map, and so not in its etag.
+    const sentEtag = clockEtag(entries, filter, wanted.format);
+    if (matchesEtag(c, sentEtag)) return notModified(c, sentEtag, headers);
+    const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
+    const answer = encodePieces(splice(entries), wanted.zipped);
+    if (answer instanceof Uint8Array) answers.put(sentEtag, wanted.zipped, answer);
+    return sendEncoded(c, answer, sendAs(sentEtag));
+  });
+
+  app.get('/v1/map/clock', async (c) => {
+    const filter = filterOf(c);
+    const wanted = wantedForm(c);
+    const versions = narrow(await map.includedHeads(), filter, filterFacts).map(versionOf);
+    const etag = clockEtag(versions, filter, wanted.format);
+    if (matchesEtag(c, etag)) return notModified(c, etag);
+    const splice = wanted.format === 'protobuf' ? spliceClockProtobuf : spliceClockJson;
+    return sendEncoded(c, encodePieces(splice(versions), wanted.zipped), {
+      zipped: wanted.zipped,
+      headers: { 'content-type': wanted.contentType, etag },
+      maxBytes: maxAnswerBytes,
+      remedy: 'narrow it with a filter',
+    });
+  });
+}
