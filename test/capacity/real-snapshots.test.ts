@@ -40,7 +40,7 @@ const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, fo
 const expected = new Map(Object.entries(read('expected.json') as Record<string, Expected>));
 
 function targetsOf(name: string): readonly TargetView[] {
-  return clusterView(fromJson(ClusterResourceMapSchema, read(name) as never)).targets;
+  return clusterView(fromJson(ClusterResourceMapSchema, read(`snapshots/${name}`) as never)).targets;
 }
 
 describe.each([...expected])('%s', (name, { total, pods, gpu_nodes, types }) => {
