@@ -21,7 +21,9 @@ export function explain(candidate: Candidate, asked: number, bounds: Bounds, tak
 }
 
 function chainsFit({ atLeast, atMost }: Bounds): string {
-  return atLeast === atMost ? `at most ${chains(atMost)} fit` : `${atLeast} to ${chains(atMost)} fit`;
+  return atLeast === atMost
+    ? `at most ${chains(atMost)} ${atMost === 1 ? 'fits' : 'fit'}`
+    : `${atLeast} to ${chains(atMost)} fit`;
 }
 
 function explainClosed(candidate: Candidate, { podIndex, accelerators }: PodClass): string {

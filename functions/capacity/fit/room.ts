@@ -56,12 +56,17 @@ export class Room {
 
   /** Packs this many chains behind the demand. */
   pack(chains: number, work: Work): PackingOutcome {
-    return pack({ bins: this.bins, items: [...this.#demand, ...this.#items(chains)] }, work);
+    return pack({ bins: this.bins, items: this.items(chains) }, work);
+  }
+
+  /** All that is packed for this many chains: the demand, then the candidate's classes. */
+  items(chains: number): readonly ItemClass[] {
+    return [...this.#demand, ...this.#asked(chains)];
   }
 
   /** Packs this many chains as if there were no demand. */
   packAlone(chains: number, work: Work): PackingOutcome {
-    return pack({ bins: this.bins, items: this.#items(chains) }, work);
+    return pack({ bins: this.bins, items: this.#asked(chains) }, work);
   }
 
   /** The same room with this many new nodes in the targets named. */
@@ -82,7 +87,7 @@ export class Room {
     );
   }
 
-  #items(chains: number): readonly ItemClass[] {
+  #asked(chains: number): readonly ItemClass[] {
     return this.candidate.classes.map(({ accelerators, perChain, targets }) => ({
       size: accelerators,
       count: perChain * chains,

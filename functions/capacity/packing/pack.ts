@@ -73,26 +73,28 @@ function packComponent(component: Component, work: Work): ComponentOutcome {
 }
 
 /**
- * A no by counting, in exact arithmetic. For each size s, the pods of at least s need as
- * many slots of s as there are of them; and all pods together need their sum. Only bins
- * where at least one of the pods may stand count.
+ * A no by counting, in exact arithmetic. For each size s, a pod of at least s takes ⌊size/s⌋
+ * slots of s or more and a bin has ⌊room/s⌋; and all pods together need their sum. Only
+ * bins where at least one of the pods may stand count.
  */
 function exceedsCounts({ bins, items }: Component): boolean {
-  let pods = 0n;
-  let load = 0n;
-  for (const [index, { size, count }] of items.entries()) {
-    pods += BigInt(count);
-    load += BigInt(size) * BigInt(count);
-    if (items[index + 1]?.size === size) continue;
+  for (const [index, { size: unit }] of items.entries()) {
+    if (items[index + 1]?.size === unit) continue;
     const larger = items.slice(0, index + 1);
-    let slots = 0n;
-    let room = 0n;
-    for (const bin of bins) {
-      if (bin.size < size || !larger.some(({ allowed }) => allowed[bin.target])) continue;
-      slots += BigInt(bin.count) * BigInt(Math.floor(bin.size / size));
-      room += BigInt(bin.count) * BigInt(bin.size);
+    let load = 0n;
+    let taken = 0n;
+    for (const { size, count } of larger) {
+      load += BigInt(size) * BigInt(count);
+      taken += BigInt(Math.floor(size / unit)) * BigInt(count);
     }
-    if (pods > slots || load > room) return true;
+    let room = 0n;
+    let slots = 0n;
+    for (const { target, size, count } of bins) {
+      if (size < unit || !larger.some(({ allowed }) => allowed[target])) continue;
+      room += BigInt(size) * BigInt(count);
+      slots += BigInt(Math.floor(size / unit)) * BigInt(count);
+    }
+    if (taken > slots || load > room) return true;
   }
   return false;
 }
