@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   ClusterResourceMapSchema,
   GlobalResourceMapSchema,
@@ -249,5 +249,63 @@ describe('rmap push --watch', () => {
     } finally {
       child.kill();
     }
+  });
+});
+
+describe('rmap get --watch', () => {
+  /** Lines of a process that goes on until the test is over. */
+  function watch(...args: readonly string[]): readonly string[] {
+    const child = execFile(process.execPath, [RMAP, 'get', '--watch', ...args], {
+      env: { ...process.env, RMAP_URL: service.url },
+    });
+    onTestFinished(() => void child.kill());
+    const lines: string[] = [];
+    child.stdout?.on('data', (chunk: string) =>
+      lines.push(...chunk.split('\n').filter((line) => line !== '')),
+    );
+    return lines;
+  }
+
+  /** A sample under another name, at a counter. */
+  function fileAt(counter: number): string {
+    const sample = JSON.parse(readFileSync(join(SAMPLES, 'upcloud-l40s-t0.json'), 'utf8')) as object;
+    const file = join(folder, `seen-${counter}.json`);
+    writeFileSync(
+      file,
+      JSON.stringify({ ...sample, cluster: { clusterId: 'seen' }, logicalCounter: `${counter}` }),
+    );
+    return file;
+  }
+
+  it('prints what is there, and then what changes', async () => {
+    const lines = watch('--cluster', 'seen');
+    const last = () => expect.poll(() => lines.at(-1), { timeout: 15_000 });
+    await last().toMatch(/^complete {5}W\/"[\w-]{43}\.pb"$/);
+    await rmap(['push', fileAt(7)]);
+    await last().toMatch(/^added {8}seen {2}at 7, \d+ of \d+ accelerators free$/);
+    await rmap(['push', fileAt(8)]);
+    await last().toMatch(/^refreshed {4}seen {2}at 8, \d+ of \d+ accelerators free$/);
+    await fetch(`${service.url}/v1/clusters/seen`, { method: 'DELETE' });
+    await last().toBe('omitted      seen  unknown since 8');
+    expect(lines).toHaveLength(4);
+  });
+
+  it('prints one JSON object an event for programs', async () => {
+    const lines = watch('--json', '--cluster', 'aicr-eks-h100');
+    await expect.poll(() => lines.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
+    const [added, complete] = lines.map((line) => JSON.parse(line));
+    expect(added).toMatchObject({
+      kind: 'added',
+      clusterId: 'aicr-eks-h100',
+      logicalCounter: '103',
+      snapshot: { cluster: { clusterId: 'aicr-eks-h100' }, logicalCounter: '103' },
+    });
+    expect(complete).toMatchObject({ kind: 'complete', etag: expect.stringMatching(/^W\//) });
+  });
+
+  it('does not go together with a file', async () => {
+    const { code, stderr } = await rmap(['get', '--watch', '-o', join(folder, 'x.json')]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("option '-w, --watch' cannot be used with option '-o, --output <file>'");
   });
 });

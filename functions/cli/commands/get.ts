@@ -1,15 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { toBinary, toJsonString } from '@bufbuild/protobuf';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { MapReplica } from '../../client/replica.ts';
 import { type GlobalResourceMap, GlobalResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import { UsageError } from '../failure.ts';
 import { type FilterOptions, filterOf, withFilterOptions } from '../filter-options.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { mapTable } from '../map-table.ts';
 import { print } from '../print.ts';
+import { eventJson, eventLine } from '../replica-events.ts';
 
 interface GetOptions extends GlobalOptions, FilterOptions {
   readonly output?: string;
+  readonly watch: boolean;
 }
 
 export function getCommand(): Command {
@@ -20,9 +23,15 @@ export function getCommand(): Command {
         .option(
           '-o, --output <file>',
           'write the whole map to a file: Protobuf, or ProtoJSON where its name ends in .json',
+        )
+        .addOption(
+          new Option('-w, --watch', 'keep a replica of the map, and print what changes in it until Ctrl-C')
+            .default(false)
+            .conflicts('output'),
         ),
     ),
   ).action(async (options: GetOptions) => {
+    if (options.watch) return watch(options);
     const answer = await clientOf(options).map({ filter: filterOf(options) });
     // Without an etag of ours there is no "not modified".
     if (answer.kind !== 'map') return;
@@ -31,6 +40,18 @@ export function getCommand(): Command {
     if (options.output === undefined) print(mapTable(answer.map));
     else print(`${answer.map.clusterResourceMaps.length} clusters written to ${options.output}`);
   });
+}
+
+/** Ends at Ctrl-C, or where the service refuses. */
+async function watch(options: GetOptions): Promise<void> {
+  const replica = new MapReplica(clientOf(options), { filter: filterOf(options) });
+  let told = false;
+  for await (const event of replica.changes()) {
+    if (options.json) print(eventJson(event));
+    // A person has seen that the replica is complete, unless something came between.
+    else if (event.kind !== 'complete' || !told) print(eventLine(event));
+    told = event.kind === 'complete' || (told && event.kind !== 'mismatch' && event.kind !== 'unreachable');
+  }
 }
 
 async function save(file: string, map: GlobalResourceMap): Promise<void> {
