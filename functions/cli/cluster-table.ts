@@ -1,6 +1,6 @@
 /** Clusters as a table that a person reads. */
-import type { Duration } from '@bufbuild/protobuf/wkt';
 import { ClusterState, type ClusterStatus } from '../gen/resourcemap/v1/service_pb.ts';
+import { ageText } from './age.ts';
 import { table } from './table.ts';
 
 export function clusterTable(clusters: readonly ClusterStatus[]): string {
@@ -41,12 +41,4 @@ function acceleratorCells(c: ClusterStatus): [string, string, string] {
   // Where models were left out of the status, so are their numbers.
   const atLeast = c.omittedAcceleratorModels > 0 ? '≥' : '';
   return [`${atLeast}${sum('free')}`, `${atLeast}${sum('total')}`, models.join(', ') || '-'];
-}
-
-function ageText(age: Duration | undefined): string {
-  const seconds = Number(age?.seconds ?? 0n);
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 2 * 3_600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3_600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
 }

@@ -2,8 +2,10 @@
 /** The command line client. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { capacityCommand } from './commands/capacity.ts';
 import { clockCommand } from './commands/clock.ts';
 import { clustersCommand } from './commands/clusters.ts';
+import { fitCommand } from './commands/fit.ts';
 import { getCommand } from './commands/get.ts';
 import { pushCommand } from './commands/push.ts';
 import { validateCommand } from './commands/validate.ts';
@@ -23,6 +25,8 @@ const program = new Command('rmap')
   .addCommand(getCommand())
   .addCommand(clustersCommand())
   .addCommand(clockCommand())
+  .addCommand(capacityCommand())
+  .addCommand(fitCommand())
   .addHelpText(
     'after',
     '\nExit codes: 0 done; 1 refused; 2 the command line or a file cannot be used; 3 the service does not answer.',

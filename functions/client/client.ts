@@ -1,12 +1,31 @@
 /** The API, typed. Protobuf on the wire, messages of protobuf-es here, 64-bit integers as bigint. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { clone, create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
+import {
+  clone,
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import {
+  type CapacityFilterSchema,
+  type CapacityResponse,
+  CapacityResponseSchema,
+  type FitRequest,
+  FitRequestSchema,
+  type FitResponse,
+  FitResponseSchema,
+  GroupKey,
+} from '../gen/resourcemap/v1/capacity_pb.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
   type GlobalResourceMap,
   GlobalResourceMapSchema,
+  PurchaseModel,
 } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import {
   ClusterListSchema,
@@ -90,6 +109,15 @@ export interface SyncOptions extends CallOptions {
   readonly waitSeconds?: number;
 }
 
+/** Which targets; what is left out is no condition. */
+export type CapacityFilterInit = MessageInitShape<typeof CapacityFilterSchema>;
+
+export interface CapacityOptions extends CallOptions {
+  readonly filter?: CapacityFilterInit;
+  /** Sums by these, in place of the targets themselves. */
+  readonly groupBy?: readonly GroupKey[];
+}
+
 export interface Client {
   /**
    * Sends a snapshot, to the cluster that it names. The answer comes once it is stored; the
@@ -112,6 +140,10 @@ export interface Client {
   clock(options?: CallOptions & { filter?: Partial<MapFilter> }): Promise<ReadonlyMap<string, bigint>>;
   /** One answer of sync; `MapReplica` does the rest. */
   sync(options: SyncOptions): Promise<SyncResponse>;
+  /** What is left, by cluster, pool and node type, or summed up. */
+  capacity(options?: CapacityOptions): Promise<CapacityResponse>;
+  /** Whether shapes of work fit, where, how many of them, and why not. */
+  fit(question: MessageInitShape<typeof FitRequestSchema>, options?: CallOptions): Promise<FitResponse>;
 }
 
 /**
@@ -236,6 +268,24 @@ export function createClient(options: ClientOptions): Client {
         signal,
       });
     },
+
+    async capacity({ filter = {}, groupBy = [], signal } = {}) {
+      return ask(CapacityResponseSchema, {
+        method: 'GET',
+        path: `/v1/capacity${capacityQuery(filter, groupBy)}`,
+        signal,
+      });
+    },
+
+    async fit(question, { signal } = {}) {
+      const request: FitRequest = create(FitRequestSchema, question);
+      return ask(FitResponseSchema, {
+        method: 'POST',
+        path: '/v1/capacity/fit',
+        ...(await encoded(toBinary(FitRequestSchema, request))),
+        signal,
+      });
+    },
   };
 }
 
@@ -257,6 +307,26 @@ function filterQuery(filter: Partial<MapFilter> = {}): string {
     ['region', filter.region ?? []],
     ['site', filter.site ?? []],
     ['accelerator_model', filter.acceleratorModel ?? []],
+  ]);
+}
+
+function capacityQuery(filter: CapacityFilterInit, groupBy: readonly GroupKey[]): string {
+  const lower = (name: string | undefined): string => (name ?? '').toLowerCase();
+  return queryOf([
+    ['cluster', filter.cluster ?? []],
+    ['provider', filter.provider ?? []],
+    ['region', filter.region ?? []],
+    ['site', filter.site ?? []],
+    ['accelerator_model', filter.acceleratorModel ?? []],
+    ['pool', filter.pool ?? []],
+    ['node_type', filter.nodeType ?? []],
+    ['instance_type', filter.instanceType ?? []],
+    ['purchase_model', (filter.purchaseModel ?? []).map((model) => lower(PurchaseModel[model]))],
+    ['zone', filter.zone ?? []],
+    ['fabric', filter.fabric ?? []],
+    ['rdma_ready', filter.rdmaReady === undefined ? [] : [String(filter.rdmaReady)]],
+    ['eligible', filter.eligible === undefined ? [] : [String(filter.eligible)]],
+    ['group_by', groupBy.map((key) => lower(GroupKey[key]))],
   ]);
 }
 

@@ -1,10 +1,13 @@
 /** What the package exports: the client, the replica, their errors and the messages. */
+export * from '../gen/resourcemap/v1/capacity_pb.ts';
 export * from '../gen/resourcemap/v1/resource_map_pb.ts';
 export * from '../gen/resourcemap/v1/service_pb.ts';
 export { clockEtag } from '../globalmap/clock.ts';
 export { type MapFilter, WHOLE_MAP } from '../globalmap/filter.ts';
 export {
   type CallOptions,
+  type CapacityFilterInit,
+  type CapacityOptions,
   type Client,
   type ClientOptions,
   createClient,

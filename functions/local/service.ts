@@ -12,6 +12,7 @@ import { ChangeSignal } from '../map/wait.ts';
 import { announcer } from '../notify/announce.ts';
 import { eventBridgeClient } from '../notify/client.ts';
 import { EventPublisher } from '../notify/publisher.ts';
+import { capacityRoutes } from '../plan/routes-capacity.ts';
 import { pushRoutes } from '../push/routes.ts';
 import { DEFAULT_CACHE_BYTES } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
@@ -73,6 +74,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     indexRoutes(app);
     pushRoutes(app, { store, telemetry, now: Date.now });
     mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
+    capacityRoutes(app, { store, telemetry, now: Date.now });
     busRoutes(app, bus);
     const server = await listen(app, options.host, options.port);
     const { port } = server.address() as AddressInfo;

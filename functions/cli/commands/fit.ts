@@ -1,0 +1,136 @@
+import { readFile } from 'node:fs/promises';
+import { fromJsonString, type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
+import { Command, InvalidArgumentError } from 'commander';
+import {
+  type ChainReferenceSchema,
+  FitRequestSchema,
+  FitResponseSchema,
+  type FitRequestSchema as RequestSchema,
+} from '../../gen/resourcemap/v1/capacity_pb.ts';
+import { EXIT } from '../exit-codes.ts';
+import { UsageError } from '../failure.ts';
+import { fitLines } from '../fit-table.ts';
+import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { print } from '../print.ts';
+import { type TargetOptions, targetFilterOf, withTargetOptions } from '../target-options.ts';
+
+interface FitOptions extends GlobalOptions, TargetOptions {
+  readonly pods?: readonly number[];
+  readonly chains: number;
+  readonly sameFabric: boolean;
+  readonly sameZone: boolean;
+  readonly maxPrice?: string;
+  readonly release: readonly string[];
+}
+
+type FitQuestion = MessageInitShape<typeof RequestSchema>;
+
+export function fitCommand(): Command {
+  return withGlobalOptions(
+    withTargetOptions(
+      new Command('fit')
+        .description('tell whether a shape of work fits, where, how often, and why not')
+        .argument('[file]', 'a whole question in ProtoJSON (FitRequest); - is standard input')
+        .option('--pods <counts>', 'accelerators of each pod of one chain, such as 8,8', parseCounts)
+        .option('--chains <number>', 'how many such chains', parseCount, 1)
+        .option('--same-fabric', 'the pods of a chain share a fabric', false)
+        .option('--same-zone', 'the pods of a chain share a zone', false)
+        .option('--max-price <price>', 'only nodes of at most this price per hour, such as "55.04 USD"')
+        .option(
+          '--release <ids...>',
+          'as if this chain were gone: its cluster, job, rank and chain id (repeatable)',
+          append,
+          [],
+        ),
+    ),
+  ).action(async (file: string | undefined, options: FitOptions) => {
+    const answer = await clientOf(options).fit(await questionOf(file, options));
+    // A script asks for a yes; no and undecided are both none.
+    if (!answer.shapes.every(({ fits }) => fits === true)) process.exitCode = EXIT.refused;
+    if (options.json) return print(toJsonString(FitResponseSchema, answer, { alwaysEmitImplicit: true }));
+    for (const [index, shape] of answer.shapes.entries()) {
+      if (index > 0) print('');
+      for (const line of fitLines(shape, index)) print(line);
+    }
+  });
+}
+
+async function questionOf(file: string | undefined, options: FitOptions): Promise<FitQuestion> {
+  if (file !== undefined && options.pods !== undefined) {
+    throw new UsageError('Give a file or --pods, not both: the file says what the pods are.');
+  }
+  if (file !== undefined) return readQuestion(file);
+  if (options.pods === undefined) {
+    throw new UsageError('Nothing is asked: give --pods, such as --pods 8,8, or a file with a question.');
+  }
+  const maxPrice = options.maxPrice === undefined ? undefined : priceOf(options.maxPrice);
+  return {
+    shapes: [
+      {
+        podRequirements: options.pods.map((acceleratorCount) => ({
+          acceleratorCount,
+          ...(maxPrice === undefined ? {} : { maxPricePerNodeHour: maxPrice }),
+        })),
+        chains: options.chains,
+        sameFabric: options.sameFabric,
+        sameZone: options.sameZone,
+      },
+    ],
+    filter: targetFilterOf(options),
+    released: releasedOf(options.release),
+  };
+}
+
+async function readQuestion(file: string): Promise<FitQuestion> {
+  let text: string;
+  try {
+    text = file === '-' ? await standardInput() : await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  try {
+    return fromJsonString(FitRequestSchema, text);
+  } catch (error) {
+    throw new UsageError(`${file} is no fit question in ProtoJSON: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function standardInput(): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const append = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+function releasedOf(ids: readonly string[]): MessageInitShape<typeof ChainReferenceSchema>[] {
+  if (ids.length % 4 !== 0) {
+    throw new UsageError(
+      `--release has ${ids.length} ids; a chain is named by four: cluster, job, rank and chain id.`,
+    );
+  }
+  return Array.from({ length: ids.length / 4 }, (_, index) => {
+    const [clusterId = '', jobId = '', rankId = '', chainId = ''] = ids.slice(4 * index);
+    return { clusterId, jobId, rankId, chainId };
+  });
+}
+
+function priceOf(text: string): { readonly currencyCode: string; readonly decimalAmount: string } {
+  const [, decimalAmount, currencyCode] = /^(\d+(?:\.\d+)?) ?([A-Z]{3})$/.exec(text) ?? [];
+  if (decimalAmount === undefined || currencyCode === undefined) {
+    throw new UsageError(`--max-price is ${JSON.stringify(text)}; write it such as "55.04 USD".`);
+  }
+  return { currencyCode, decimalAmount };
+}
+
+function parseCount(value: string): number {
+  const count = Number(value);
+  if (/^\d+$/.test(value) && count >= 1 && count <= 4_294_967_295) return count;
+  throw new InvalidArgumentError('It is an integer of at least 1.');
+}
+
+function parseCounts(value: string): readonly number[] {
+  return value.split(',').map((count) => parseCount(count.trim()));
+}

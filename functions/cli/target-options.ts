@@ -1,0 +1,78 @@
+/** The conditions on targets as options; each can be given several times, for alternatives. */
+
+import { type Command, Option } from 'commander';
+import { closest } from 'fastest-levenshtein';
+import type { CapacityFilterInit } from '../client/client.ts';
+import { PurchaseModel } from '../gen/resourcemap/v1/resource_map_pb.ts';
+import { UsageError } from './failure.ts';
+import { type FilterOptions, withFilterOptions } from './filter-options.ts';
+
+export interface TargetOptions extends FilterOptions {
+  readonly pool: readonly string[];
+  readonly nodeType: readonly string[];
+  readonly instanceType: readonly string[];
+  readonly purchaseModel: readonly string[];
+  readonly zone: readonly string[];
+  readonly fabric: readonly string[];
+  readonly rdmaReady?: true;
+  readonly eligible?: true;
+}
+
+const append = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
+export function withTargetOptions(command: Command): Command {
+  return withFilterOptions(command)
+    .option('--pool <id>', 'only this capacity pool (repeatable)', append, [])
+    .option('--node-type <id>', 'only this node type (repeatable)', append, [])
+    .option('--instance-type <name>', 'only this instance type (repeatable)', append, [])
+    .addOption(
+      new Option('--purchase-model <name>', 'only this purchase model, such as spot (repeatable)')
+        .argParser(append)
+        .default([], 'any'),
+    )
+    .option('--zone <name>', 'only this zone (repeatable)', append, [])
+    .option('--fabric <id>', 'only this fabric (repeatable)', append, [])
+    .option('--rdma-ready', 'only where the fabric is known to be RDMA-ready')
+    .option('--eligible', 'only where new work may be placed');
+}
+
+/** @throws UsageError for a purchase model that there is not */
+export function targetFilterOf(options: TargetOptions): CapacityFilterInit {
+  return {
+    cluster: [...options.cluster],
+    provider: [...options.provider],
+    region: [...options.region],
+    site: [...options.site],
+    acceleratorModel: [...options.acceleratorModel],
+    pool: [...options.pool],
+    nodeType: [...options.nodeType],
+    instanceType: [...options.instanceType],
+    purchaseModel: options.purchaseModel.map(purchaseModelOf),
+    zone: [...options.zone],
+    fabric: [...options.fabric],
+    ...(options.rdmaReady === undefined ? {} : { rdmaReady: true }),
+    ...(options.eligible === undefined ? {} : { eligible: true }),
+  };
+}
+
+const PURCHASE_MODELS: ReadonlyMap<string, PurchaseModel> = new Map([
+  ['unspecified', PurchaseModel.UNSPECIFIED],
+  ['on_demand', PurchaseModel.ON_DEMAND],
+  ['spot', PurchaseModel.SPOT],
+  ['flex_start', PurchaseModel.FLEX_START],
+  ['fixed_asset', PurchaseModel.FIXED_ASSET],
+  ['reserved', PurchaseModel.RESERVED],
+]);
+
+export function purchaseModelOf(name: string): PurchaseModel {
+  return oneOf('--purchase-model', PURCHASE_MODELS, name.replaceAll('-', '_'));
+}
+
+/** The value that a name stands for. @throws UsageError that names the nearest */
+export function oneOf<T>(option: string, known: ReadonlyMap<string, T>, name: string): T {
+  const value = known.get(name);
+  if (value !== undefined) return value;
+  throw new UsageError(
+    `${option} is ${JSON.stringify(name)}; the nearest that it can be is ${closest(name, [...known.keys()])}.`,
+  );
+}

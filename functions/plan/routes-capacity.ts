@@ -1,0 +1,79 @@
+/** What is left, and whether something fits there. */
+import { create } from '@bufbuild/protobuf';
+import { targetMatcher } from '../capacity/filter.ts';
+import { answerShapes } from '../capacity/fit/fit.ts';
+import { fitResponse } from '../capacity/fit/fit-message.ts';
+import { readFitQuestion } from '../capacity/fit/read-question.ts';
+import { groupTargets } from '../capacity/group.ts';
+import { targetCapacity } from '../capacity/target-row.ts';
+import {
+  CapacityResponseSchema,
+  FitRequestSchema,
+  FitResponseSchema,
+} from '../gen/resourcemap/v1/capacity_pb.ts';
+import type { App } from '../http/app.ts';
+import { refuseUnknownParameters } from '../http/query.ts';
+import type { BodyLimits } from '../http/read-body.ts';
+import { readMessage } from '../http/read-message.ts';
+import { nanosOfMs } from '../snapshot/timestamp.ts';
+import type { Store } from '../store/commit.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { capacityQuery, headMatcher } from './capacity-query.ts';
+import { sendMessage } from './send-message.ts';
+import { ViewReader } from './view-reader.ts';
+
+export interface CapacityDeps {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  readonly maxAnswerBytes?: number;
+}
+
+/** 64 shapes of 4,096 pods are half of it. */
+const MAX_FIT_BYTES = 16 * 1024 * 1024;
+
+const FIT_LIMITS: BodyLimits = { sentBytes: MAX_FIT_BYTES, inflatedBytes: MAX_FIT_BYTES };
+
+export function capacityRoutes(app: App, { store, telemetry, now, maxAnswerBytes }: CapacityDeps): void {
+  const reader = new ViewReader(store, telemetry);
+
+  app.get('/v1/capacity', async (c) => {
+    const { filter, groupBy } = capacityQuery(c);
+    const accepts = targetMatcher(filter);
+    const views = await reader.views(headMatcher(filter));
+    const rows = views.flatMap((cluster) =>
+      cluster.view.targets
+        .filter((target) => accepts(cluster.view, target))
+        .map((target) => ({ cluster, target })),
+    );
+    const nowNanos = nanosOfMs(now());
+    const answer = create(
+      CapacityResponseSchema,
+      groupBy.length > 0
+        ? { groups: [...groupTargets(rows, groupBy, nowNanos)] }
+        : { targets: rows.map(({ cluster, target }) => targetCapacity(cluster, target, nowNanos)) },
+    );
+    return sendMessage(c, CapacityResponseSchema, answer, {
+      maxBytes: maxAnswerBytes,
+      remedy: 'narrow it with a filter, or add it up with group_by',
+    });
+  });
+
+  app.post('/v1/capacity/fit', async (c) => {
+    refuseUnknownParameters(c, []);
+    const request = await readMessage(c, FitRequestSchema, { limits: FIT_LIMITS });
+    const { shapes, filter, released, maxCandidates } = readFitQuestion(request);
+    const ofInterest = headMatcher(filter);
+    const views =
+      released.length === 0
+        ? await reader.views(ofInterest)
+        : await reader.viewsWithout(released, ofInterest);
+    const answers = answerShapes(shapes, views, targetMatcher(filter));
+    return sendMessage(c, FitResponseSchema, fitResponse(answers, maxCandidates), {
+      maxBytes: maxAnswerBytes,
+      remedy: 'ask for fewer candidates with max_candidates',
+    });
+  });
+}
