@@ -25,3 +25,34 @@ export function push(store: Store, clusterId: string, init: PushInit): Promise<P
   });
   return publishSnapshot(store, { clusterId, snapshot, allowJump: false, strict: false }, nowMs);
 }
+
+/** A push of a cluster with eight accelerators on one node, of which so many are free. */
+export function pushFree(
+  store: Store,
+  clusterId: string,
+  { counter, free, nowMs }: { readonly counter: bigint; readonly free: number; readonly nowMs: number },
+): Promise<Published> {
+  const used = ACCELERATORS - free;
+  const snapshot = snapshotOf({
+    cluster: create(ClusterIdentitySchema, { clusterId }),
+    collectedAt: timestampOf(nanosOfMs(nowMs)),
+    logicalCounter: counter,
+    capacityPools: [
+      {
+        id: 'pool',
+        nodeTypes: [
+          {
+            id: 'type',
+            acceleratorModel: 'H100',
+            acceleratorsPerNode: ACCELERATORS,
+            totalCount: 1,
+            inUse: used === 0 ? [] : [{ externalAcceleratorsInUse: used }],
+          },
+        ],
+      },
+    ],
+  });
+  return publishSnapshot(store, { clusterId, snapshot, allowJump: false, strict: false }, nowMs);
+}
+
+const ACCELERATORS = 8;
