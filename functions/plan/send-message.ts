@@ -3,7 +3,7 @@ import { type DescMessage, type MessageShape, toBinary, toJson } from '@bufbuild
 import type { Context } from 'hono';
 import { Fragment } from '../globalmap/fragment.ts';
 import { acceptsGzip, responseFormat } from '../http/media-type.ts';
-import { sendPieces } from '../http/send-pieces.ts';
+import { encodePieces, sendEncoded } from '../http/send-pieces.ts';
 
 export interface SendMessageOptions {
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
@@ -26,7 +26,7 @@ export function sendMessage<Desc extends DescMessage>(
       ? toBinary(schema, message)
       : // Absent is unknown here and 0 is 0, so every field that is known is written.
         Buffer.from(JSON.stringify(toJson(schema, message, { alwaysEmitImplicit: true })));
-  return sendPieces(c, [zipped ? Fragment.compress(bytes) : bytes], {
+  return sendEncoded(c, encodePieces([zipped ? Fragment.compress(bytes) : bytes], zipped), {
     zipped,
     headers: { 'content-type': contentType },
     maxBytes,
