@@ -119,7 +119,8 @@ function component(
     .map(({ target, size, origins }) => ({
       target,
       size,
-      origins,
+      // The tighter room first, so that the wider one stays free.
+      origins: origins.sort((a, b) => (problem.bins[a.bin]?.size ?? 0) - (problem.bins[b.bin]?.size ?? 0)),
       count: Math.min(
         itemCount,
         origins.reduce((sum, { count }) => sum + count, 0),
