@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -39,5 +40,21 @@ describe('The README', () => {
     // The commands stand in the order of the page, and the DELETE comes after what needs its cluster.
     const { stdout } = await run('bash', ['-c', local], { cwd: root, maxBuffer: 1 << 26 });
     expect(stdout).not.toBe('');
+  });
+
+  it('shows a program that follows the map, and that works', async () => {
+    const [, program = ''] = /```ts\n(.*?)```/s.exec(readme) ?? [];
+    const client = new URL('functions/client/index.ts', root).href;
+    const asTest = program
+      .replace("'resource-map'", JSON.stringify(client))
+      .replace('http://127.0.0.1:8080', service.url);
+    expect(asTest).toContain(client);
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', asTest], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    child.kill();
+    expect(line.toString()).toMatch(/^\d+ clusters, as of now\n/);
   });
 });

@@ -193,6 +193,16 @@ describe('a cluster', () => {
   });
 });
 
+describe('a validation', () => {
+  it('says what is wrong with a snapshot, and stores nothing', async () => {
+    expect(await client.validate(clusterSnapshot('validated'))).toMatchObject({ valid: true, findings: [] });
+    const wrong = await client.validate(clusterSnapshot('validated', { counter: 0n }), { strict: true });
+    expect(wrong.valid).toBe(false);
+    expect(wrong.findings.map((finding) => finding.code)).toContain('missing_counter');
+    await expect(client.cluster('validated')).rejects.toMatchObject({ code: 'cluster_not_found' });
+  });
+});
+
 describe('a base URL', () => {
   it('keeps its path', async () => {
     const staged = createClient({ baseUrl: `${proxy.url}/stage/`, retry: RETRY });
