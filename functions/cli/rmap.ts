@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { clockCommand } from './commands/clock.ts';
 import { clustersCommand } from './commands/clusters.ts';
+import { eventsCommand } from './commands/events.ts';
 import { getCommand } from './commands/get.ts';
 import { pushCommand } from './commands/push.ts';
 import { validateCommand } from './commands/validate.ts';
@@ -23,6 +24,7 @@ const program = new Command('rmap')
   .addCommand(getCommand())
   .addCommand(clustersCommand())
   .addCommand(clockCommand())
+  .addCommand(eventsCommand())
   .addHelpText(
     'after',
     '\nExit codes: 0 done; 1 refused; 2 the command line or a file cannot be used; 3 the service does not answer.',
