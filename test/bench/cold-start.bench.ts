@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { type BuildOptions, build } from 'esbuild';
 import { BUILD_OPTIONS, bundleFunction } from '../../infra/bundling.ts';
 import { FUNCTIONS } from '../../infra/functions.ts';
-import { findNode24 } from '../infra/node24.ts';
+import { findNode24 } from '../infra/deployed/node24.ts';
 
 const RUNS = 30;
 const ENVIRONMENT = {

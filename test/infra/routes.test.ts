@@ -5,7 +5,9 @@ import { pushRoutes } from '../../functions/push/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/store/client.ts';
 import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
 import type { FunctionName } from '../../infra/functions.ts';
+import { routeKey } from '../../infra/http-front.ts';
 import { DEFAULT_FUNCTION, ROUTES } from '../../infra/routes.ts';
+import { routeOf } from './deployed/http-front.ts';
 
 const telemetry = jsonLinesTelemetry(() => undefined);
 const store = storeOn(dynamoClient('http://127.0.0.1:1'), { heads: 'heads', bodies: 'bodies', shards: 1 });
@@ -24,14 +26,10 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
     }));
 }
 
-/** Which function API Gateway calls: an exact path wins over a greedy one, and both over the default. */
+/** Which function API Gateway calls. */
 function calledFor(method: string, path: string): FunctionName {
-  const ofMethod = ROUTES.filter((route) => route.method === method);
-  const exact = ofMethod.find((route) => route.path === path);
-  const greedy = ofMethod.find(
-    (route) => route.path.endsWith('+}') && path.startsWith(route.path.slice(0, route.path.indexOf('{'))),
-  );
-  return (exact ?? greedy)?.function ?? DEFAULT_FUNCTION;
+  const key = routeOf(method, path, ROUTES.map(routeKey));
+  return ROUTES.find((route) => routeKey(route) === key)?.function ?? DEFAULT_FUNCTION;
 }
 
 describe.each(['push', 'map'] as const)('the routes of %s', (name) => {

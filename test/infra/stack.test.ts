@@ -227,6 +227,7 @@ describe('the HTTP API', () => {
     expect(Object.fromEntries(routes)).toEqual({
       'PUT /v1/clusters/{id+}': 'Push',
       'DELETE /v1/clusters/{id+}': 'Push',
+      'POST /v1/snapshots/validate': 'Push',
       'GET /v1/clusters': 'Map',
       'GET /v1/clusters/{id+}': 'Map',
       'GET /v1/map': 'Map',

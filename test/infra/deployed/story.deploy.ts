@@ -1,0 +1,270 @@
+/**
+ * What is deployed is what was tested: the functions of the synthesised template do the whole
+ * story, and what they were seen to call is compared with what the template lets them call.
+ *
+ *     npm run test:deploy
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, createClient, MapReplica } from '../../../functions/client/index.ts';
+import { encodeBody } from '../../../functions/snapshot/canonical.ts';
+import { HEAD_ATTRIBUTES } from '../../../functions/store/head-item.ts';
+import { headPartition, shardOf } from '../../../functions/store/tables.ts';
+import { FUNCTION_NAMES } from '../../../infra/functions.ts';
+import { javaIsMissing, startDynamoDbLocal } from '../../engines/dynamodb-local.ts';
+import { snapshotOf } from '../snapshots.ts';
+import { type Assembly, resourcesOf, synthesiseApp } from './assembly.ts';
+import { type Deployment, deploy, logicalIdOf, named, physicalNames } from './deployment.ts';
+import { findNode24 } from './node24.ts';
+import { findRuntimeClient } from './runtime-client.ts';
+
+const node = await findNode24();
+const runtimeClient = await findRuntimeClient();
+const missing =
+  javaIsMissing() ??
+  (node === undefined
+    ? 'npm has no Node 24'
+    : runtimeClient === undefined
+      ? 'npm has no aws-lambda-ric'
+      : undefined);
+if (missing !== undefined) console.log(`The deployed functions: skipped (${missing}).`);
+
+/** The ARN of an EKS cluster is its id, and API Gateway decodes it. */
+const EKS = 'arn:aws:eks:eu-central-1:111122223333:cluster/gpu';
+const SHARDS = 3;
+
+describe.skipIf(missing !== undefined)('the deployed functions', () => {
+  let assembly: Assembly;
+  let deployment: Deployment;
+  let client: Client;
+  let replica: MapReplica;
+  const closing: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    if (node === undefined || runtimeClient === undefined) return;
+    const folder = await mkdtemp(join(tmpdir(), 'deployed-'));
+    closing.push(() => rm(folder, { recursive: true }));
+    assembly = await synthesiseApp(folder, {
+      stage: 'story',
+      shards: String(SHARDS),
+      omitAfter: '30s',
+      retireAfter: '1h',
+    });
+    const dynamo = await startDynamoDbLocal();
+    closing.push(dynamo.close);
+    deployment = await deploy({ assembly, node, runtimeClient, dynamoEndpoint: dynamo.endpoint });
+    closing.push(deployment.close);
+    client = createClient({ baseUrl: deployment.url, retry: { attempts: 1, baseMs: 1, capMs: 1 } });
+    replica = new MapReplica(client, { waitSeconds: 0 });
+  }, 300_000);
+
+  afterAll(async () => {
+    for (const each of closing.reverse()) await each();
+  });
+
+  /** Has time pass for one cluster: what the sweeper measures lies that much further back. */
+  async function age(clusterId: string, attribute: 'receivedAt' | 'omittedAt', ms: number): Promise<void> {
+    await deployment.dynamo.send(
+      new UpdateItemCommand({
+        TableName: deployment.tables.heads,
+        Key: { shard: { S: headPartition(shardOf(clusterId, SHARDS)) }, clusterId: { S: clusterId } },
+        UpdateExpression: 'ADD #at :ms',
+        ExpressionAttributeNames: { '#at': HEAD_ATTRIBUTES[attribute] },
+        ExpressionAttributeValues: { ':ms': { N: String(-ms) } },
+      }),
+    );
+  }
+
+  /** Waits for an event of a cluster beyond the first `after`. */
+  async function told(
+    detailType: string,
+    clusterId: string,
+    after = 0,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const deadline = Date.now() + 20_000;
+    while (Date.now() < deadline) {
+      const found = deployment.events
+        .slice(after)
+        .find((event) => event['detail-type'] === detailType && event.detail.clusterId === clusterId);
+      if (found !== undefined) return found.detail;
+      await sleep(50);
+    }
+    throw new Error(
+      `${detailType} of ${clusterId} was not told; the bus has ${JSON.stringify(deployment.events)}`,
+    );
+  }
+
+  test('take a push of each cluster, compressed, and tell of it', async () => {
+    const eks = await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 10n });
+    expect(await client.push(eks)).toMatchObject({ clusterId: EKS, highWaterMark: 10n });
+    for (const [sample, clusterId] of [
+      ['openb-instant-t2', 'openb'],
+      ['kops-l4-t3', 'kops'],
+    ] as const) {
+      await client.push(await snapshotOf(sample, { clusterId, counter: 1n }));
+    }
+    expect(await told('Cluster Published', EKS)).toMatchObject({
+      logicalCounter: '10',
+      state: 'CLUSTER_STATE_INCLUDED',
+    });
+    await told('Cluster Published', 'openb');
+    await told('Cluster Published', 'kops');
+  });
+
+  test('validate without storing', async () => {
+    const snapshot = await snapshotOf('kops-l4-t3', { clusterId: 'never', counter: 1n });
+    snapshot.capacityPools.push(...snapshot.capacityPools);
+    const { findings } = await client.validate(snapshot);
+    expect(findings.map(({ code }) => code)).toContain('duplicate_pool_id');
+    await expect(client.cluster('never')).rejects.toThrow('cluster_not_found');
+  });
+
+  test('serve the whole map, and every cluster as it was pushed', async () => {
+    const answer = await client.map();
+    if (answer.kind !== 'map') throw new Error('There was a map to give.');
+    expect(answer.map.vectorClock).toEqual({ [EKS]: 10n, kops: 1n, openb: 1n });
+    const eks = await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 10n });
+    expect(encodeBody(await client.snapshot(EKS))).toEqual(encodeBody(eks));
+    expect(await client.map({ ifNoneMatch: answer.etag })).toEqual({
+      kind: 'not-modified',
+      etag: answer.etag,
+    });
+    expect(await client.clock()).toEqual(
+      new Map([
+        [EKS, 10n],
+        ['kops', 1n],
+        ['openb', 1n],
+      ]),
+    );
+  });
+
+  test('keep a replica true: what is new whole, what is refreshed by its counter', async () => {
+    await replica.pull();
+    await client.push(await snapshotOf('openb-instant-t2', { clusterId: 'openb', counter: 2n }));
+    await client.push(await snapshotOf('upcloud-l40s-t0', { clusterId: 'kops', counter: 5n }));
+    const kinds = (await replica.pull()).map((event) =>
+      'clusterId' in event ? [event.kind, event.clusterId] : [event.kind],
+    );
+    expect(kinds).toEqual([['refreshed', 'openb'], ['changed', 'kops'], ['complete']]);
+    expect(replica.clock).toEqual(await client.clock());
+  });
+
+  test('tell of a push that changed something, and not of one that did not', async () => {
+    const detail = await told('Cluster Published', 'kops', 3);
+    expect(detail).toMatchObject({ logicalCounter: '5', previousCounter: '1' });
+    expect(deployment.events.filter(({ detail }) => detail.clusterId === 'openb')).toHaveLength(1);
+    // The filter kept the refresh from notify: it was no invocation.
+    expect(deployment.stream.told).toBeLessThan(deployment.stream.records);
+  });
+
+  test('refuse what went back, with the mark', async () => {
+    const late = await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 4n });
+    await expect(client.push(late)).rejects.toMatchObject({
+      problem: { code: 'counter_regressed', highWaterMark: 5n },
+    });
+  });
+
+  test('omit a cluster on demand, tell it, and take it back', async () => {
+    await client.omit(EKS);
+    expect(await told('Cluster Omitted', EKS)).toMatchObject({ reason: 'deleted' });
+    expect((await replica.pull()).map(({ kind }) => kind)).toEqual(['omitted', 'complete']);
+    await client.push(await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 11n }));
+    expect(await told('Cluster Returned', EKS)).toMatchObject({ logicalCounter: '11' });
+  });
+
+  test('sweep out a cluster that fell silent, when the schedule calls, and no other', async () => {
+    await age('kops', 'receivedAt', 31_000);
+    expect(await deployment.runSchedule()).toMatchObject({ newlyOmitted: ['kops'], included: 2, omitted: 1 });
+    expect(await told('Cluster Omitted', 'kops')).toMatchObject({ reason: 'silent', logicalCounter: '5' });
+    expect([...(await client.clock()).keys()].sort()).toEqual([EKS, 'openb']);
+  });
+
+  test('retire a cluster that stays away, and still hold its counters', async () => {
+    await age('kops', 'omittedAt', 3_601_000);
+    expect(await deployment.runSchedule()).toMatchObject({ retired: ['kops'], omitted: 0 });
+    await expect(client.cluster('kops')).rejects.toThrow('cluster_not_found');
+    const late = await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 4n });
+    await expect(client.push(late)).rejects.toMatchObject({
+      problem: { code: 'counter_regressed', highWaterMark: 5n },
+    });
+    await client.push(await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 6n }));
+    expect((await client.clock()).get('kops')).toBe(6n);
+  });
+
+  test('answer what no route takes with a problem of ours', async () => {
+    const unknown = await fetch(`${deployment.url}/v2/map`);
+    expect(unknown.status).toBe(404);
+    expect(unknown.headers.get('content-type')).toBe('application/problem+json');
+    const head = await fetch(`${deployment.url}/v1/map`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test('report metrics under the namespace of the stage, and no error', () => {
+    for (const name of FUNCTION_NAMES) {
+      const { lambda } = named(deployment.functions, name);
+      expect(lambda.log).toContain('"Namespace":"ResourceMap/story"');
+      expect(lambda.log).not.toMatch(/"level":"error"/i);
+    }
+  });
+
+  describe('may do', () => {
+    test.each(FUNCTION_NAMES)('what %s was seen to do, and nothing else', (name) => {
+      expect(grantsOf(assembly, name)).toEqual(calledBy(deployment, name));
+    });
+  });
+
+  test('and the comparison sees a right that is missing, and one that is not needed', () => {
+    const called = calledBy(deployment, 'push');
+    expect(called.length).toBeGreaterThan(2);
+    expect(grantsOf(assembly, 'push')).not.toEqual(called.slice(1));
+    expect(grantsOf(assembly, 'push').slice(1)).not.toEqual(called);
+  });
+});
+
+/** What a function called, as `action on table or bus`. */
+function calledBy(deployment: Deployment, name: (typeof FUNCTION_NAMES)[number]): readonly string[] {
+  const calls = named(deployment.functions, name).calls.flatMap(({ action, resources }) =>
+    resources.map((resource) => `${action} on ${resource}`),
+  );
+  return [...new Set(calls)].sort();
+}
+
+/**
+ * What the policies of its role let it do with tables and buses. What Lambda itself does in its
+ * name (logs, traces, the stream, the dead letters) no code of ours calls.
+ */
+function grantsOf(assembly: Assembly, name: (typeof FUNCTION_NAMES)[number]): readonly string[] {
+  const [, lambda] =
+    resourcesOf(assembly, 'AWS::Lambda::Function').find(([, { Properties }]) =>
+      String(Properties.FunctionName).endsWith(`-${name}`),
+    ) ?? [];
+  const role = logicalIdOf(lambda?.Properties.Role);
+  const { ref } = physicalNames(assembly);
+  return resourcesOf(assembly, 'AWS::IAM::Policy')
+    .filter(([, { Properties }]) =>
+      (Properties.Roles as readonly unknown[]).some((each) => logicalIdOf(each) === role),
+    )
+    .flatMap(
+      ([, { Properties }]) => (Properties.PolicyDocument as { Statement: readonly Statement[] }).Statement,
+    )
+    .flatMap(({ Action, Resource }) => [Action].flat().map((action) => ({ action, resource: Resource })))
+    .filter(({ action }) => /^(dynamodb|events):/.test(action) && !BY_LAMBDA.has(action))
+    .map(({ action, resource }) => `${action} on ${ref(logicalIdOf(resource))}`)
+    .sort();
+}
+
+interface Statement {
+  readonly Action: string | readonly string[];
+  readonly Resource: unknown;
+}
+
+const BY_LAMBDA = new Set([
+  'dynamodb:DescribeStream',
+  'dynamodb:GetRecords',
+  'dynamodb:GetShardIterator',
+  'dynamodb:ListStreams',
+]);
