@@ -134,9 +134,9 @@ describe.each(engines)('on $name', { timeout: TIMEOUT_MS }, (engine) => {
     expect(head.highWater).toBeGreaterThanOrEqual(highest);
     const pushed = lines.some((line) => line.kind === 'pushing' && line.counter === String(head.highWater));
     expect(pushed || head.highWater === FIRST_COUNTER).toBe(true);
-    const { decision } = await push(store, head.highWater + 3n, 0);
+    const { decision } = await push(store, head.highWater + 20n, 0);
     expect(decision).toBe('publish');
-    expect(pushOfSnapshot(await snapshotIn(store))).toEqual({ counter: head.highWater + 3n, group: 0 });
+    expect(pushOfSnapshot(await snapshotIn(store))).toEqual({ counter: head.highWater + 20n, group: 0 });
 
     // And the race was one: everything that can happen did.
     const answers = new Set(lines.flatMap((line) => (line.kind === 'pushed' ? [line.answer] : [])));
@@ -153,7 +153,7 @@ describe.each(engines)('on $name', { timeout: TIMEOUT_MS }, (engine) => {
 
   it('a writer that is killed between the parts and the head leaves the old snapshot, and the next push works', async () => {
     const store = await freshStore(engine);
-    const [old, next] = [FIRST_COUNTER, FIRST_COUNTER + 3n];
+    const [old, next] = [FIRST_COUNTER, FIRST_COUNTER + 20n];
     expect(contentAt(old, 0)).not.toBe(contentAt(next, 0));
     await push(store, old, 0);
 

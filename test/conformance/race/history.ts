@@ -51,6 +51,7 @@ export function faultsOf(lines: readonly Line[]): string[] {
     ...countersThatWentBack(lines),
     ...answersThatCannotBe(lines),
     ...groupsThatMix(lines),
+    ...outcomesThatCannotBe(lines),
   ];
 }
 
@@ -139,4 +140,45 @@ function groupsThatMix(lines: readonly Line[]): string[] {
     }
   }
   return faults;
+}
+
+/**
+ * New content is PUBLISHED and standing content REFRESHED, judged by the push that was accepted
+ * before. With a writer that refreshes what it read while another published in between, this
+ * is what breaks first.
+ */
+function outcomesThatCannotBe(lines: readonly Line[]): string[] {
+  const said = new Map<bigint, string>();
+  const published = new Set<bigint>();
+  for (const line of lines.filter(isAcknowledged)) {
+    said.set(BigInt(line.counter), contentAt(BigInt(line.counter), line.group));
+    if (line.answer === 'PUSH_OUTCOME_PUBLISHED') published.add(BigInt(line.counter));
+  }
+  const accepted = [...said.keys()].sort((a, b) => (a < b ? -1 : 1));
+  // What a killed process had sent may have been accepted without anybody knowing.
+  const unknown = unanswered(lines);
+  return lines.filter(isAcknowledged).flatMap((line) => {
+    const counter = BigInt(line.counter);
+    const before = accepted[accepted.indexOf(counter) - 1];
+    if (before === undefined || unknown.some((u) => u > before && u <= counter)) return [];
+    const isNew = said.get(before) !== said.get(counter);
+    const fits =
+      line.answer === 'PUSH_OUTCOME_PUBLISHED'
+        ? isNew
+        : line.answer === 'PUSH_OUTCOME_ALREADY_PUBLISHED' ||
+          // Out of the map and back at its own counter it is refreshed, whatever it was at first.
+          !isNew ||
+          published.has(counter);
+    return fits ? [] : [`Outcome that cannot be, after ${before}: ${JSON.stringify(line)}`];
+  });
+}
+
+/** Counters that were sent and not answered. */
+function unanswered(lines: readonly Line[]): bigint[] {
+  const left = new Map<string, number>();
+  for (const line of lines) {
+    if (line.kind !== 'pushing' && line.kind !== 'pushed') continue;
+    left.set(line.counter, (left.get(line.counter) ?? 0) + (line.kind === 'pushing' ? 1 : -1));
+  }
+  return [...left].flatMap(([counter, open]) => (open > 0 ? [BigInt(counter)] : []));
 }

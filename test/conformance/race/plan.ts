@@ -10,7 +10,7 @@ import { NOW_MS, snapshotOf } from '../../snapshot/builders.ts';
 export type Group = 0 | 1;
 
 /** Counters in a row that say the same, so that there is something to refresh. */
-const SAME_CONTENT = 3n;
+const SAME_CONTENT = 20n;
 
 /** The last counter but some, so that a race runs beyond 2^63. */
 export const FIRST_COUNTER = 18_446_744_073_709_000_000n;
