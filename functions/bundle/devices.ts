@@ -80,6 +80,30 @@ export function assignDevices(
   return assignment;
 }
 
+/**
+ * Whether {@link assignDevices} would find an assignment. One need, which is the usual case,
+ * is answered by looking at each device once.
+ *
+ * @throws WorkExhaustedError
+ */
+export function canAssign(
+  devices: readonly Device[],
+  needs: readonly DeviceNeed[],
+  budget: WorkBudget,
+): boolean {
+  const [need] = needs;
+  if (need === undefined) return true;
+  if (needs.length > 1) return assignDevices(devices, needs, budget) !== undefined;
+  const wanted = need.kind === 'whole' ? need.count : 1;
+  if (wanted > devices.length) return false;
+  let able = 0;
+  for (const device of devices) {
+    if (canTake(device, device.reserved, device.exclusive, need)) able++;
+    if (able >= wanted) return true;
+  }
+  return false;
+}
+
 /** The devices once an assignment is taken. */
 export function takeDevices(
   devices: readonly Device[],
@@ -174,17 +198,17 @@ function place(
 function byPreference(rooms: readonly Room[], need: DeviceNeed): readonly number[] {
   const able: { readonly at: number; readonly room: number }[] = [];
   for (const [at, room] of rooms.entries()) {
-    if (canTake(room, need)) able.push({ at, room: roomOf(room) });
+    if (canTake(room.device, room.reserved, room.exclusive, need)) able.push({ at, room: roomOf(room) });
   }
   return able.sort((a, b) => (a.room === b.room ? a.at - b.at : a.room - b.room)).map((a) => a.at);
 }
 
-function canTake(room: Room, need: DeviceNeed): boolean {
-  const { model, total } = room.device;
-  if (room.exclusive) return false;
+/** Whether the device has room for the need, with so much of it reserved, or all of it. */
+function canTake({ model, total }: Device, reserved: number, exclusive: boolean, need: DeviceNeed): boolean {
+  if (exclusive) return false;
   if (need.model !== '' && model !== undefined && model !== need.model) return false;
-  if (need.kind === 'whole') return isIdle(room) && (total === undefined || fits(0, need.atLeast, total));
-  return total === undefined || fits(room.reserved, need.amount, total);
+  if (need.kind === 'whole') return reserved <= 0 && (total === undefined || fits(0, need.atLeast, total));
+  return total === undefined || fits(reserved, need.amount, total);
 }
 
 function roomOf(room: Room): number {

@@ -1,5 +1,6 @@
 /** Why a job has no node: how many nodes each filter left, and the most that the last of them found. */
 import { quote } from '../snapshot/quote.ts';
+import { type Assessment, standingObstacle } from './assess.ts';
 import { countNodes, describeDevice, describeRequirement, listNames } from './describe.ts';
 import { isIdle } from './devices.ts';
 import type { NodeClass } from './fleet.ts';
@@ -14,6 +15,8 @@ import { boundedBy, WorkBudget } from './work.ts';
 /** A job as far as its explanation goes. */
 export interface JobQuestion {
   readonly needs: Needs;
+  /** Of the job alone. */
+  readonly assessment: Assessment;
   readonly variable: Variable;
   /** Names of the jobs that must share its node, its own among them. */
   readonly group: readonly string[];
@@ -44,8 +47,8 @@ export function explain(
   const used = new Map<NodeClass, number>();
   for (const node of touched) used.set(node.class, (used.get(node.class) ?? 0) + 1);
   const nodes: Inspected[] = [
-    ...touched.map((node) => ({ state: node.class.state, count: 1, touched: node })),
-    ...classes.map((c) => ({ state: c.state, count: c.size - (used.get(c) ?? 0), touched: undefined })),
+    ...touched.map((node) => ({ class: node.class, count: 1, touched: node })),
+    ...classes.map((c) => ({ class: c, count: c.size - (used.get(c) ?? 0), touched: undefined })),
   ];
 
   const stopped = new Map<Filter | undefined, Inspected[]>();
@@ -75,33 +78,42 @@ export function explain(
 }
 
 interface Inspected {
-  readonly state: NodeState;
+  readonly class: NodeClass;
   readonly count: number;
   readonly touched: TouchedNode | undefined;
 }
 
 function firstObstacle(
-  { needs, variable, group, az }: JobQuestion,
-  { state, touched: node }: Inspected,
+  question: JobQuestion,
+  node: Inspected,
   touched: readonly TouchedNode[],
 ): Filter | undefined {
-  if (variable.pool.tierOf(state.place) === undefined) return 'pool';
-  if (!state.eligible) return 'eligible';
-  if (!state.reachable) return 'reachable';
-  if (state.cordoned) return 'cordoned';
-  const on = (more: Needs): Needs => (node === undefined ? more : together([node.needs, more]));
-  const resource = check(state, on(needs));
-  if (resource !== undefined) return resource;
-  if (group.length > 1 && check(state, on(variable.needs)) !== undefined) return 'coLocation';
-  const loads = (node?.loads ?? []).filter((load) => load.copy === variable.copy);
+  const { variable, az } = question;
+  const obstacle =
+    node.touched === undefined ? ofClass(question, node.class) : ofTouched(question, node.touched);
+  if (obstacle !== undefined) return obstacle;
+  const loads = (node.touched?.loads ?? []).filter((load) => load.copy === variable.copy);
   if (loads.some((load) => variable.apart.has(load.group))) return 'separation';
   if (az !== 'hard') return undefined;
+  const { domain } = node.class;
   const others = touched.filter(
-    (other) => other !== node && other.loads.some((load) => load.copy === variable.copy),
+    (other) => other !== node.touched && other.loads.some((load) => load.copy === variable.copy),
   );
-  return others.every((other) => sameAz(state.place, other.class.state.place) === 'same')
-    ? undefined
-    : 'sameAz';
+  return others.every((other) => sameAz(domain, other.class.domain) === 'same') ? undefined : 'sameAz';
+}
+
+function ofClass({ assessment, variable, group }: JobQuestion, nodes: NodeClass): Filter | undefined {
+  const obstacle = assessment.obstacleOf(nodes);
+  if (obstacle !== undefined || group.length === 1) return obstacle;
+  return variable.assessment.obstacleOf(nodes) === undefined ? undefined : 'coLocation';
+}
+
+/** With what stands on the node already. */
+function ofTouched({ needs, variable, group }: JobQuestion, node: TouchedNode): Filter | undefined {
+  const { state } = node.class;
+  const obstacle = standingObstacle(state, variable.pool) ?? check(state, together([node.needs, needs]));
+  if (obstacle !== undefined || group.length === 1) return obstacle;
+  return check(state, together([node.needs, variable.needs])) === undefined ? undefined : 'coLocation';
 }
 
 function check(state: NodeState, needs: Needs): ReturnType<typeof obstacle> {
@@ -132,13 +144,13 @@ function describeStop(
     case 'capacity':
       return `None of ${left} has capacity ${needs.capacity} left; the most is ${mostLeft(
         here,
-        (n) => room(n.state.capacity),
+        (n) => room(n.capacity),
         (n) => n.needs.capacity,
       )}.`;
     case 'cores':
       return `None of ${left} has ${needs.cores} cores left; the most is ${mostLeft(
         here,
-        (n) => room(n.state.cores),
+        (n) => room(n.cores),
         (n) => n.needs.cores,
       )}.`;
     case 'gpu':
@@ -156,11 +168,12 @@ function describeStop(
 
 function mostLeft(
   nodes: readonly Inspected[],
-  of: (node: { state: NodeState }) => number | undefined,
+  of: (state: NodeState) => number | undefined,
   taken: (node: { needs: Needs }) => number,
 ): number {
   return nodes.reduce(
-    (most, node) => Math.max(most, (of(node) ?? 0) - (node.touched === undefined ? 0 : taken(node.touched))),
+    (most, node) =>
+      Math.max(most, (of(node.class.state) ?? 0) - (node.touched === undefined ? 0 : taken(node.touched))),
     0,
   );
 }
@@ -170,7 +183,9 @@ function describeBestDevice(nodes: readonly Inspected[]): string {
   let idle = 0;
   let share = 0;
   const models = new Set<string>();
-  for (const { state } of nodes) {
+  for (const {
+    class: { state },
+  } of nodes) {
     idle = Math.max(idle, state.devices.filter(isIdle).length);
     for (const device of state.devices) {
       if (device.model !== undefined && device.model !== '') models.add(device.model);
@@ -186,7 +201,11 @@ function describeUnmet(needs: Needs, nodes: readonly Inspected[]): string {
   const stops = new Map<string, number>();
   let most = 0;
   let name = '';
-  for (const { state, count, touched } of nodes) {
+  for (const {
+    class: { state },
+    count,
+    touched,
+  } of nodes) {
     const all = touched === undefined ? needs : together([touched.needs, needs]);
     const unmet = unmetCapability(state, all) ?? '';
     const sum = (stops.get(unmet) ?? 0) + count;
@@ -199,7 +218,7 @@ function describeUnmet(needs: Needs, nodes: readonly Inspected[]): string {
   const requirement = needs.capabilities.find((c) => c.name === name);
   if (requirement === undefined) return 'all the capabilities that it needs';
   const left = nodes.map((node) => {
-    const units = node.state.capabilities.get(name);
+    const units = node.class.state.capabilities.get(name);
     return units === undefined
       ? undefined
       : units.total - units.taken - (node.touched?.needs.units.get(name) ?? 0);

@@ -7,6 +7,7 @@
 import { compareUtf8 } from '../globalmap/order.ts';
 import { type Candidate, nodeState } from './candidates.ts';
 import { type NodeState, nodeKey } from './node.ts';
+import { type Domain, DomainTable } from './place.ts';
 
 /** Which node it is: by id, or a slot of the map. */
 export type NodeName =
@@ -16,6 +17,8 @@ export type NodeName =
 /** Nodes in one state. */
 export interface NodeClass {
   readonly state: NodeState;
+  /** Of its place; identical for classes in one domain. */
+  readonly domain: Domain;
   /** Rank among all classes; the last word where a search has no other preference. */
   readonly order: number;
   readonly size: number;
@@ -47,6 +50,7 @@ class Class implements NodeClass {
 
   constructor(
     readonly state: NodeState,
+    readonly domain: Domain,
     readonly order: number,
   ) {}
 
@@ -98,6 +102,8 @@ function later(first: NodeName, by: number): NodeName {
 /** The state of all candidates; changes only when a plan is committed. */
 export class Fleet {
   readonly #byKey = new Map<string, Class>();
+  readonly #all: Class[] = [];
+  readonly #domains = new DomainTable();
 
   /**
    * Candidates that are one node to a reader (same cluster, same id) must have been refused before.
@@ -118,9 +124,9 @@ export class Fleet {
     }
   }
 
-  /** Every class that has a node, in order. */
-  classes(): readonly NodeClass[] {
-    return [...this.#byKey.values()].filter((c) => c.size > 0);
+  /** Every class by its order, those without a node too. New ones come at the end. */
+  get classes(): readonly NodeClass[] {
+    return this.#all;
   }
 
   /**
@@ -148,8 +154,9 @@ export class Fleet {
   #class(key: string, state: NodeState): Class {
     let found = this.#byKey.get(key);
     if (found === undefined) {
-      found = new Class(state, this.#byKey.size);
+      found = new Class(state, this.#domains.of(state.place), this.#byKey.size);
       this.#byKey.set(key, found);
+      this.#all.push(found);
     }
     return found;
   }

@@ -40,7 +40,10 @@ export const MAX_DEVICES = 256;
 export const MAX_NAME_BYTES = 253;
 
 /**
- * Steps of search that one request may take, shared evenly by its bundles. A step looks at
- * one kind of node for one group of jobs; the bench gives some 5 million of them a second.
+ * Steps of search that one request may take, shared evenly by its bundles. A step takes a
+ * microsecond or two, so that the hardest request ends within ten seconds.
  */
-export const MAX_PLAN_STEPS = 20_000_000;
+export const MAX_PLAN_STEPS = 5_000_000;
+
+/** Steps that each bundle has however many there are: over a fleet of 10,000 kinds of nodes most take some 5,000. */
+export const MIN_BUNDLE_STEPS = 20_000;

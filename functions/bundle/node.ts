@@ -4,7 +4,15 @@
  */
 import { fits } from './amounts.ts';
 import { hasAttributes } from './capabilities.ts';
-import { assignDevices, type Device, type DeviceAssignment, isIdle, takeDevices } from './devices.ts';
+import {
+  assignDevices,
+  canAssign,
+  type Device,
+  type DeviceAssignment,
+  type DeviceNeed,
+  isIdle,
+  takeDevices,
+} from './devices.ts';
 import type { Attributes } from './model.ts';
 import type { Needs } from './needs.ts';
 import type { Place } from './place.ts';
@@ -51,7 +59,7 @@ export function obstacle(node: NodeState, needs: Needs, budget: WorkBudget): Res
   if (!holdsCores(node, needs)) return 'cores';
   // The devices are looked at last, since assigning them is the one check that searches.
   const capabilities = unmetCapability(node, needs) === undefined;
-  if (devicesFor(node, needs, budget) === undefined) return 'gpu';
+  if (!canAssign(node.devices, assignable(node, needs), budget)) return 'gpu';
   return capabilities ? undefined : 'capabilities';
 }
 
@@ -61,16 +69,19 @@ export function holdsAll(node: NodeState, needs: Needs, budget: WorkBudget): boo
     holdsCapacity(node, needs) &&
     holdsCores(node, needs) &&
     unmetCapability(node, needs) === undefined &&
-    devicesFor(node, needs, budget) !== undefined
+    canAssign(node.devices, assignable(node, needs), budget)
   );
 }
 
 /** A device for every need that asks for one, or nothing. */
 export function devicesFor(node: NodeState, needs: Needs, budget: WorkBudget): DeviceAssignment | undefined {
-  // Whole devices that are known only by their number are counted as a capability.
-  const assignable =
-    node.devices.length > 0 ? needs.devices : needs.devices.filter((need) => need.kind === 'share');
-  return assignDevices(node.devices, assignable, budget);
+  return assignDevices(node.devices, assignable(node, needs), budget);
+}
+
+/** Whole devices that are known only by their number are counted as a capability, and not assigned. */
+function assignable(node: NodeState, needs: Needs): readonly DeviceNeed[] {
+  if (node.devices.length > 0 || needs.devices.length === 0) return needs.devices;
+  return needs.devices.filter((need) => need.kind === 'share');
 }
 
 /** What must be known of a node, and is not, to be sure that the needs fit. */

@@ -5,7 +5,8 @@ import type { Bundle } from './model.ts';
 import { NO_NEEDS } from './needs.ts';
 import { devicesFor, take, unverified } from './node.ts';
 import type { JobPlacement, NodeRef, PlacedCopy, SharedDomain } from './plan-model.ts';
-import { type NodePosition, type Rules, type Solution, sharedDomains, type Variable } from './search.ts';
+import type { NodePosition, Rules, Solution, Variable } from './search.ts';
+import { sharedDomains } from './sharing-cost.ts';
 import { type CopyOfBundle, jobNumber } from './variables.ts';
 import { WorkBudget } from './work.ts';
 
@@ -90,6 +91,7 @@ export function degradationOf(
   unavoidable: boolean,
 ): readonly SharedDomain[] {
   const primary = solution.nodes.filter((_, i) => variables[i]?.copy === 'primary');
+  const primaryDomains = new Set(primary.map((p) => p.class.domain));
   const found = new Map<
     string,
     { domain: SharedDomain['domain']; value: string; known: boolean; jobs: number[] }
@@ -97,7 +99,8 @@ export function degradationOf(
   for (const [i, variable] of variables.entries()) {
     const node = solution.nodes[i];
     if (variable.copy !== 'backup' || node === undefined) continue;
-    const shared = sharedDomains(node, primary, rules.forbid);
+    const isNodeOfPrimary = primary.some((p) => p.class === node.class && p.position === node.position);
+    const shared = sharedDomains(node.class.domain, isNodeOfPrimary, primaryDomains, rules.forbid);
     const jobs = backup.groups.groups[variable.group] ?? [];
     const { place } = node.class.state;
     const domains = [

@@ -6,7 +6,8 @@
 
 import { quote } from '../snapshot/quote.ts';
 import { invalidNumbers, transitiveContradictions } from './advice.ts';
-import type { InstanceCatalogue } from './catalogue.ts';
+import type { Assessor } from './assess.ts';
+import type { ElasticOffers } from './elastic-offers.ts';
 import type { NodeClass, PlannedNode } from './fleet.ts';
 import { groupJobs } from './groups.ts';
 import type { Bundle } from './model.ts';
@@ -29,9 +30,11 @@ import { type CopyOfBundle, copyOf, variablesOf } from './variables.ts';
 import { boundedBy, WorkBudget } from './work.ts';
 
 export interface BundleContext {
+  /** Of the fleet, by their order, empty ones too. */
   readonly classes: readonly NodeClass[];
+  readonly assessor: Assessor;
   readonly pools: ReadonlyMap<string, CompiledPool>;
-  readonly catalogue: InstanceCatalogue;
+  readonly elastic: ElasticOffers;
   readonly maxSteps: number;
 }
 
@@ -43,10 +46,11 @@ export interface BundleResult {
   readonly steps: number;
 }
 
-/** Shares of a bundle's steps. What is left is for making a backup share less. */
+/** Shares of a bundle's steps for its searches, of which the last only makes a plan better, and for the reasons. */
 const BOTH_COPIES_SHARE = 0.4;
 const PRIMARY_ALONE_SHARE = 0.2;
 const BACKUP_AFTER_SHARE = 0.2;
+const SHARE_LESS_SHARE = 0.1;
 
 export function planBundle(bundle: Bundle, context: BundleContext): BundleResult {
   const { bundleId } = bundle;
@@ -107,7 +111,7 @@ function rulesOf({ intraReplicaPlacement, resiliencePolicy }: Bundle): Rules {
 function placePrimary(task: Task, copy: CopyOfBundle): Planned {
   const primary = placeable(task, copy);
   if (primary === 'exhausted') return undecided(task, copy);
-  const outcome = search(task, primary.variables, 1);
+  const outcome = search(task, primary.variables, BOTH_COPIES_SHARE + PRIMARY_ALONE_SHARE);
   if (outcome === 'exhausted') return undecided(task, copy);
   if (outcome.kind === 'none') return unplaced(task, primary, outcome);
   return placed(task, [primary], outcome.solution, []);
@@ -149,7 +153,7 @@ function placeBoth(task: Task, primaryCopy: CopyOfBundle, backupCopy: CopyOfBund
 
 function placeable(task: Task, copy: CopyOfBundle): Placeable | 'exhausted' {
   const { bundle, context, budget } = task;
-  const variables = boundedBy(() => variablesOf(bundle, copy, context.classes, budget));
+  const variables = boundedBy(() => variablesOf(bundle, copy, context, budget));
   return variables === 'exhausted' ? variables : { copy, variables };
 }
 
@@ -160,7 +164,7 @@ function search(
   standing: readonly TouchedNode[] = [],
 ): Outcome | 'exhausted' {
   // A group that no node holds by itself has none with others beside it either.
-  const hopeless = variables.findIndex((variable) => variable.roots.length === 0);
+  const hopeless = variables.findIndex((variable) => variable.assessment.roots.length === 0);
   if (hopeless !== -1) return { kind: 'none', deadEnd: { variable: hopeless, touched: standing } };
   return boundedBy(() => findNodes(variables, { rules, budget: budget.share(share), standing }));
 }
@@ -169,7 +173,7 @@ function search(
 function placedTogether(task: Task, primary: Placeable, backup: Placeable, first: Solution): Planned {
   const { bundle, rules, budget } = task;
   const variables = [...primary.variables, ...backup.variables];
-  const { solution, proven } = shareLess(variables, first, { rules, budget });
+  const { solution, proven } = shareLess(variables, first, { rules, budget: budget.share(SHARE_LESS_SHARE) });
   const degraded = degradationOf(bundle, backup.copy, variables, solution, rules, proven);
   return placed(task, [primary, backup], solution, degraded);
 }

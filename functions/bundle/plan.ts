@@ -6,10 +6,12 @@
  * The same candidates in another order give the same plan.
  */
 
+import { Assessor } from './assess.ts';
 import type { Candidate } from './candidates.ts';
 import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from './catalogue.ts';
+import { ElasticOffers } from './elastic-offers.ts';
 import { Fleet } from './fleet.ts';
-import { MAX_PLAN_STEPS } from './limits.ts';
+import { MAX_PLAN_STEPS, MIN_BUNDLE_STEPS } from './limits.ts';
 import { type Bundle, type Pool, PRIORITY_BANDS } from './model.ts';
 import { planBundle } from './plan-bundle.ts';
 import type { BundlePlan } from './plan-model.ts';
@@ -17,7 +19,7 @@ import { compilePools } from './tiers.ts';
 import { bandRank } from './variables.ts';
 
 export interface PlanOptions {
-  /** Steps of search for all bundles together; {@link MAX_PLAN_STEPS} unless given. */
+  /** Steps of search for all bundles together, shared evenly; enough for each unless given. */
   readonly maxSteps?: number;
   /** Completes the profiles of elastic tiers, of which an unplaced job is told what would hold it. */
   readonly catalogue?: InstanceCatalogue;
@@ -44,16 +46,18 @@ export function planOnFleet(
   options: PlanOptions,
 ): readonly BundlePlan[] {
   const byName = compilePools(pools);
-  const catalogue = options.catalogue ?? BUILT_IN_CATALOGUE;
-  let stepsLeft = options.maxSteps ?? MAX_PLAN_STEPS;
+  const elastic = new ElasticOffers(options.catalogue ?? BUILT_IN_CATALOGUE);
+  let stepsLeft = options.maxSteps ?? Math.max(MAX_PLAN_STEPS, bundles.length * MIN_BUNDLE_STEPS);
+  const assessor = new Assessor();
   const plans = new Map<number, BundlePlan>();
   for (const [turn, { bundle, index }] of inOrder(bundles).entries()) {
     // Steps that an easy bundle leaves are for those after it, never the other way round.
     const maxSteps = Math.floor(stepsLeft / (bundles.length - turn));
     const { plan, planned, steps } = planBundle(bundle, {
-      classes: fleet.classes(),
+      classes: fleet.classes,
+      assessor,
       pools: byName,
-      catalogue,
+      elastic,
       maxSteps,
     });
     stepsLeft -= steps;

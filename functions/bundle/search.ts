@@ -4,15 +4,19 @@
  * best node that the groups before it leave. Exact: where it finds none there is none,
  * unless the budget ends first.
  *
- * What keeps it small: nodes in one state are one choice (see `fleet.ts`), and a state from
+ * What keeps it small: nodes in one state are one choice (see `fleet.ts`), a state from
  * which the remaining groups were shown not to fit is not entered again, where groups that
- * ask for the same are interchangeable.
+ * ask for the same are interchangeable, and a backup that must share less rules out
+ * domains for the primary before any node of them is tried (see `domain-limit.ts`).
  */
+import { type Assessment, compareFits, fitOf, type RootOption, standingObstacle } from './assess.ts';
+import { DomainLimit } from './domain-limit.ts';
 import type { NodeClass } from './fleet.ts';
 import type { AzRule } from './model.ts';
 import { type Needs, NO_NEEDS, together } from './needs.ts';
-import { holdsAll, idleDevices, type NodeState, room, unverified } from './node.ts';
-import { type Place, type SameDomain, sameAz, sameCloud } from './place.ts';
+import { holdsAll } from './node.ts';
+import type { Domain } from './place.ts';
+import { costOfDomain, costOfSameNode, type Forbidden } from './sharing-cost.ts';
 import type { CompiledPool } from './tiers.ts';
 import type { WorkBudget } from './work.ts';
 
@@ -30,23 +34,8 @@ export interface Variable {
   readonly apart: ReadonlySet<number>;
   /** Variables of one kind are interchangeable. */
   readonly kind: number;
-  /** Classes that hold the group when nothing else of the bundle stands there, the best first. */
-  readonly roots: readonly RootOption[];
-}
-
-/** A class of nodes on which nothing of this bundle stands yet. */
-export interface RootOption {
-  readonly class: NodeClass;
-  readonly tier: number;
-  readonly fit: Fit;
-}
-
-/** How well a node suits a group; less is better in every field. */
-interface Fit {
-  /** Amounts that the node is not known to have. */
-  readonly unverified: number;
-  readonly idleDevicesLeft: number;
-  readonly capacityLeft: number;
+  /** Which classes hold the group when nothing else of the bundle stands there. */
+  readonly assessment: Assessment;
 }
 
 /** Rules between the nodes of a bundle. */
@@ -54,7 +43,7 @@ export interface Rules {
   /** Within one copy. */
   readonly az: AzRule;
   /** Between primary and backup. */
-  readonly forbid: { readonly node: boolean; readonly az: boolean; readonly cloud: boolean };
+  readonly forbid: Forbidden;
 }
 
 /** One node of a class. */
@@ -76,7 +65,7 @@ export interface Solution {
   readonly tiers: readonly number[];
   /** Every node once, with all that stands on it. */
   readonly touched: readonly TouchedNode[];
-  /** What the backup's groups share with the primary against the policy, by {@link SHARING_COST}. */
+  /** What the backup's groups share with the primary against the policy, summed: see `sharing-cost.ts`. */
   readonly sharing: number;
 }
 
@@ -102,102 +91,48 @@ export interface SearchOptions {
   readonly standing?: readonly TouchedNode[];
 }
 
-/** @throws WorkExhaustedError */
+/**
+ * @param variables those of the primary before those of the backup
+ * @throws WorkExhaustedError
+ */
 export function findNodes(variables: readonly Variable[], options: SearchOptions): Outcome {
   const search = new Search(variables, options);
   const solution = search.run();
   return solution === undefined ? { kind: 'none', deadEnd: search.deadEnd } : { kind: 'found', solution };
 }
 
-/**
- * The classes that hold the needs, best first: tier by tier, known amounts before unknown
- * ones, and in that the tightest fit, so that large nodes stay free for large jobs.
- *
- * @throws WorkExhaustedError
- */
-export function rootOptions(
-  needs: Needs,
-  pool: CompiledPool,
-  classes: readonly NodeClass[],
-  budget: WorkBudget,
-): readonly RootOption[] {
-  const options: RootOption[] = [];
-  for (const candidate of classes) {
-    const { state } = candidate;
-    const tier = pool.tierOf(state.place);
-    budget.spend(1);
-    if (tier === undefined || !isUsable(state) || !holdsAll(state, needs, budget)) continue;
-    options.push({ class: candidate, tier, fit: fitOf(state, needs) });
-  }
-  return options.sort(
-    (a, b) => a.tier - b.tier || compareFits(a.fit, b.fit) || a.class.order - b.class.order,
-  );
+/** A node that a group may take: a new one of its class, or one on which something of the bundle stands. */
+interface Option extends RootOption {
+  readonly touched?: MutableNode;
 }
 
-/** Whether anything may be placed on the node at all. */
-export function isUsable(state: NodeState): boolean {
-  return state.eligible && state.reachable && !state.cordoned;
-}
-
-/** How a backup's node stands to the primary's in each domain that the policy forbids to share. */
-export interface SharedDomains {
-  readonly node: SameDomain;
-  readonly az: SameDomain;
-  readonly cloud: SameDomain;
-}
-
-/**
- * Against all nodes of the primary: `same` if one of them is known to stand in the domain,
- * else `unknown` if one may. What the policy allows counts as `apart`.
- */
-export function sharedDomains(
-  node: NodePosition,
-  primary: readonly NodePosition[],
-  forbid: Rules['forbid'],
-): SharedDomains {
-  const { place } = node.class.state;
-  const isSame = (p: NodePosition): boolean => p.class === node.class && p.position === node.position;
-  const closest = (compare: (a: Place, b: Place) => SameDomain): SameDomain => {
-    const all = primary.map((p) => (isSame(p) ? 'same' : compare(place, p.class.state.place)));
-    return all.includes('same') ? 'same' : all.includes('unknown') ? 'unknown' : 'apart';
-  };
-  return {
-    node: forbid.node && primary.some(isSame) ? 'same' : 'apart',
-    az: forbid.az ? closest(sameAz) : 'apart',
-    cloud: forbid.cloud ? closest(sameCloud) : 'apart',
-  };
-}
-
-/** What sharing a domain counts for: better one that may be shared than one that is. */
-export const SHARING_COST: Readonly<Record<SameDomain, number>> = { apart: 0, unknown: 1, same: 2 };
-
-interface Option {
-  readonly class: NodeClass;
-  /** The node, where something of the bundle stands on it; else a new one of the class is taken. */
-  readonly touched: MutableNode | undefined;
-  readonly tier: number;
-  readonly fit: Fit;
+/** An option with what it would count for that shares domains with the primary. */
+interface Weighed {
+  readonly option: Option;
   readonly sharing: number;
-  /** Nodes of the copy that are known to stand in the same zone. */
-  readonly neighbours: number;
 }
 
-interface MutableNode {
-  readonly class: NodeClass;
-  readonly position: number;
+interface MutableNode extends NodePosition {
   readonly loads: Variable[];
   needs: Needs;
+}
+
+interface Choice {
+  readonly node: MutableNode;
+  readonly tier: number;
 }
 
 class Search {
   readonly #touched: MutableNode[] = [];
   readonly #used = new Map<NodeClass, number>();
-  readonly #chosen: { node: MutableNode; tier: number }[] = [];
+  readonly #chosen: Choice[] = [];
   readonly #failed = new Set<string>();
   readonly #rules: Rules;
   readonly #budget: WorkBudget;
   readonly #maxSharing: number;
+  readonly #limit: DomainLimit | undefined;
   readonly #tiers: readonly number[];
+  readonly #firstBackup: number;
   #sharing = 0;
   #deadEnd: DeadEnd | undefined;
 
@@ -209,6 +144,11 @@ class Search {
     this.#budget = options.budget;
     this.#maxSharing = options.maxSharing ?? Number.POSITIVE_INFINITY;
     this.#tiers = options.tiers ?? [];
+    this.#firstBackup = variables.findIndex((v) => v.copy === 'backup');
+    this.#limit =
+      options.maxSharing === undefined
+        ? undefined
+        : new DomainLimit(variables, options.rules.forbid, options.maxSharing);
     for (const node of options.standing ?? []) {
       this.#touched.push({ ...node, loads: [...node.loads] });
       this.#used.set(node.class, (this.#used.get(node.class) ?? 0) + 1);
@@ -235,23 +175,37 @@ class Search {
     this.#budget.spend(1);
     if (this.#failed.size > 0 && this.#failed.has(this.#stateKey(depth))) return false;
 
-    const options = this.#options(variable, depth);
-    if (options.length === 0) this.#recordDeadEnd(depth);
-    for (const option of options) {
-      const node = option.touched ?? this.#touch(option.class);
-      this.#chosen.push({ node, tier: option.tier });
-      this.#sharing += option.sharing;
-      const needsBefore = node.needs;
-      node.needs = together([node.needs, variable.needs]);
-      node.loads.push(variable);
-      if (this.#descend(depth + 1)) return true;
-      node.loads.pop();
-      node.needs = needsBefore;
-      this.#sharing -= option.sharing;
-      this.#chosen.pop();
-      if (option.touched === undefined) this.#release(node);
+    let isDeadEnd = true;
+    for (const weighed of this.#options(variable, depth)) {
+      isDeadEnd = false;
+      if (this.#try(depth, variable, weighed)) return true;
     }
+    if (isDeadEnd) this.#recordDeadEnd(depth);
     this.#failed.add(this.#stateKey(depth));
+    if (depth === this.#firstBackup) this.#limit?.ruleOut(this.#domainsOf('primary'), this.#touched);
+    return false;
+  }
+
+  /** Puts the group there and goes on; takes it away again where that leads nowhere. */
+  #try(depth: number, variable: Variable, { option, sharing }: Weighed): boolean {
+    if (
+      variable.copy === 'primary' &&
+      this.#limit?.forbids(this.#domainsOf('primary'), option.class.domain)
+    ) {
+      return false;
+    }
+    const node = option.touched ?? this.#touch(option.class);
+    const needsBefore = node.needs;
+    this.#chosen.push({ node, tier: option.tier });
+    this.#sharing += sharing;
+    node.needs = together([node.needs, variable.needs]);
+    node.loads.push(variable);
+    if (this.#descend(depth + 1)) return true;
+    node.loads.pop();
+    node.needs = needsBefore;
+    this.#sharing -= sharing;
+    this.#chosen.pop();
+    if (option.touched === undefined) this.#release(node);
     return false;
   }
 
@@ -269,62 +223,108 @@ class Search {
     this.#used.set(node.class, node.position);
   }
 
-  #options(variable: Variable, depth: number): readonly Option[] {
-    const standing = this.#touched.filter((node) => node.loads.some((load) => load.copy === variable.copy));
-    const primary = this.#touched.filter((node) => node.loads.some((load) => load.copy === 'primary'));
-    const tier = this.#tiers[depth];
-    const options: Option[] = [];
-    const consider = (option: Omit<Option, 'sharing' | 'neighbours'>, position: number): void => {
-      this.#budget.spend(1);
-      if (tier !== undefined && option.tier > tier) return;
-      const others = standing.filter((node) => node !== option.touched);
-      const neighbours = this.#neighbours(option.class.state.place, others);
-      if (this.#rules.az === 'hard' && neighbours < others.length) return;
-      const sharing =
-        variable.copy === 'backup'
-          ? costOf(sharedDomains({ class: option.class, position }, primary, this.#rules.forbid))
-          : 0;
-      if (this.#sharing + sharing > this.#maxSharing) return;
-      options.push({ ...option, sharing, neighbours });
-    };
+  /**
+   * The nodes that the group may take: those that share least with the primary before
+   * others, and the best of each first. Given one by one, since the first mostly does.
+   */
+  *#options(variable: Variable, depth: number): Generator<Weighed, void, undefined> {
+    const { costOf, least } = this.#costs(variable);
+    const later = new Map<number, Weighed[]>();
+    let looked = 0;
+    for (const option of this.#inOrder(variable, depth)) {
+      if (++looked % OPTIONS_PER_STEP === 0) this.#budget.spend(1);
+      const sharing = costOf(option);
+      if (this.#sharing + sharing > this.#maxSharing) continue;
+      if (sharing <= least) {
+        yield { option, sharing };
+        continue;
+      }
+      const level = later.get(sharing);
+      if (level === undefined) later.set(sharing, [{ option, sharing }]);
+      else level.push({ option, sharing });
+    }
+    for (const [, level] of [...later].sort(([a], [b]) => a - b)) yield* level;
+  }
 
+  /** Nodes that hold the group and break no hard rule, by tier, preferred zone and fit. */
+  *#inOrder(variable: Variable, depth: number): Generator<Option, void, undefined> {
+    const lastTier = this.#tiers[depth] ?? Number.POSITIVE_INFINITY;
+    const { az } = this.#rules;
+    const standing =
+      az === 'off' ? [] : this.#touched.filter((n) => n.loads.some((l) => l.copy === variable.copy));
+    const preferred = az === 'soft' ? standing : [];
+    const isAllowed = (option: Option): boolean =>
+      option.tier <= lastTier && (az !== 'hard' || isInZoneOf(standing, option));
+    const isFree = ({ class: from }: RootOption): boolean => (this.#used.get(from) ?? 0) < from.size;
+
+    const touched = this.#touchedOptions(variable).filter(isAllowed);
+    if (preferred.length > 0) {
+      this.#budget.spend(Math.ceil(variable.assessment.roots.length / OPTIONS_PER_STEP));
+      const all: Option[] = [
+        ...touched,
+        ...variable.assessment.roots.filter((root) => isFree(root) && isAllowed(root)),
+      ];
+      yield* all.sort((a, b) => compareOptions(a, b, preferred));
+      return;
+    }
+    // Roots are in order; the few others come among them at their places.
+    touched.sort((a, b) => compareOptions(a, b, []));
+    let next = 0;
+    for (const root of variable.assessment.roots) {
+      if (root.tier > lastTier) break;
+      if (!isFree(root) || !isAllowed(root)) continue;
+      for (let at = touched[next]; at !== undefined && compareOptions(at, root, []) < 0; at = touched[next]) {
+        next++;
+        yield at;
+      }
+      yield root;
+    }
+    yield* touched.slice(next);
+  }
+
+  /** Nodes on which something of the bundle stands and that hold the group beside it. */
+  #touchedOptions(variable: Variable): Option[] {
+    const options: Option[] = [];
     const seen = new Set<string>();
     for (const node of this.#touched) {
-      const nodeTier = variable.pool.tierOf(node.class.state.place);
-      if (nodeTier === undefined || !isUsable(node.class.state)) continue;
+      const { state } = node.class;
+      const tier = variable.pool.tierOf(state.place);
+      if (tier === undefined || standingObstacle(state, variable.pool) !== undefined) continue;
       if (node.loads.some((load) => load.copy === variable.copy && variable.apart.has(load.group))) continue;
       // Nodes of one class with the same loads are one choice.
       const key = loadKey(node);
       if (seen.has(key)) continue;
       seen.add(key);
       const needs = together([node.needs, variable.needs]);
-      if (!holdsAll(node.class.state, needs, this.#budget)) continue;
-      consider(
-        { class: node.class, touched: node, tier: nodeTier, fit: fitOf(node.class.state, needs) },
-        node.position,
-      );
+      if (!holdsAll(state, needs, this.#budget)) continue;
+      options.push({ class: node.class, touched: node, tier, fit: fitOf(state, needs) });
     }
-    for (const root of variable.roots) {
-      const used = this.#used.get(root.class) ?? 0;
-      if (used < root.class.size) consider({ ...root, touched: undefined }, used);
-    }
-    return options.sort((a, b) => this.#compare(a, b));
+    return options;
   }
 
-  #compare(a: Option, b: Option): number {
-    return (
-      a.sharing - b.sharing ||
-      a.tier - b.tier ||
-      (this.#rules.az === 'soft' ? b.neighbours - a.neighbours : 0) ||
-      compareFits(a.fit, b.fit) ||
-      a.class.order - b.class.order ||
-      (a.touched?.position ?? Number.MAX_SAFE_INTEGER) - (b.touched?.position ?? Number.MAX_SAFE_INTEGER)
+  /** What a node counts for that shares domains with the primary, and the least that any node can count for. */
+  #costs({ copy, assessment }: Variable): {
+    readonly costOf: (option: Option) => number;
+    readonly least: number;
+  } {
+    const primary = copy === 'backup' ? this.#domainsOf('primary') : NO_DOMAINS;
+    if (primary.size === 0) return { costOf: () => 0, least: 0 };
+    const { forbid } = this.#rules;
+    const sameNode = costOfSameNode(forbid);
+    const byDomain = new Map(
+      assessment.domains.map((domain) => [domain, costOfDomain(domain, primary, forbid)]),
     );
+    const costOf = ({ class: { domain }, touched }: Option): number =>
+      touched?.loads.some((load) => load.copy === 'primary') ? sameNode : (byDomain.get(domain) ?? 0);
+    return { costOf, least: [...byDomain.values()].reduce((a, b) => Math.min(a, b), sameNode) };
   }
 
-  #neighbours(place: Place, others: readonly MutableNode[]): number {
-    if (this.#rules.az === 'off') return 0;
-    return others.reduce((n, other) => n + (sameAz(place, other.class.state.place) === 'same' ? 1 : 0), 0);
+  #domainsOf(copy: Copy): ReadonlySet<Domain> {
+    const domains = new Set<Domain>();
+    for (const node of this.#touched) {
+      if (node.loads.some((load) => load.copy === copy)) domains.add(node.class.domain);
+    }
+    return domains;
   }
 
   #recordDeadEnd(depth: number): void {
@@ -341,31 +341,36 @@ class Search {
   }
 }
 
+/** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
+const OPTIONS_PER_STEP = 32;
+
+const NO_DOMAINS: ReadonlySet<Domain> = new Set();
+
+/** Whether the node is known to stand in the zone of all others of its copy: in one domain, which has a zone. */
+function isInZoneOf(standing: readonly MutableNode[], { class: { domain }, touched }: Option): boolean {
+  return standing.every((n) => n === touched || (domain.zone !== '' && n.class.domain === domain));
+}
+
+function neighbours(standing: readonly MutableNode[], { class: { domain }, touched }: Option): number {
+  if (domain.zone === '') return 0;
+  return standing.reduce((sum, n) => sum + (n !== touched && n.class.domain === domain ? 1 : 0), 0);
+}
+
+/** @param standing nodes whose zone is preferred */
+function compareOptions(a: Option, b: Option, standing: readonly MutableNode[]): number {
+  return (
+    a.tier - b.tier ||
+    neighbours(standing, b) - neighbours(standing, a) ||
+    compareFits(a.fit, b.fit) ||
+    a.class.order - b.class.order ||
+    // New nodes of a class come after those of it that are in use.
+    (a.touched?.position ?? Number.MAX_SAFE_INTEGER) - (b.touched?.position ?? Number.MAX_SAFE_INTEGER)
+  );
+}
+
 function loadKey(node: MutableNode): string {
   return `${node.class.order}:${node.loads
     .map((load) => load.kind)
     .sort((a, b) => a - b)
     .join(',')}`;
-}
-
-function fitOf(state: NodeState, needs: Needs): Fit {
-  const devices = needs.devices.reduce((sum, need) => sum + (need.kind === 'whole' ? need.count : 1), 0);
-  return {
-    unverified: unverified(state, needs).length,
-    idleDevicesLeft: idleDevices(state) - devices,
-    capacityLeft: (room(state.capacity) ?? Number.POSITIVE_INFINITY) - needs.capacity,
-  };
-}
-
-function compareFits(a: Fit, b: Fit): number {
-  return (
-    a.unverified - b.unverified ||
-    a.idleDevicesLeft - b.idleDevicesLeft ||
-    // Two unknown amounts are infinite, and their difference is no number.
-    (a.capacityLeft === b.capacityLeft ? 0 : a.capacityLeft - b.capacityLeft)
-  );
-}
-
-function costOf({ node, az, cloud }: SharedDomains): number {
-  return SHARING_COST[node] + SHARING_COST[az] + SHARING_COST[cloud];
 }

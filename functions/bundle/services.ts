@@ -72,7 +72,8 @@ function planService(
   const chosen: ServiceNodes[] = [];
   let total = 0;
   let running = 0;
-  for (const candidate of fleet.classes()) {
+  for (const candidate of fleet.classes) {
+    if (candidate.size === 0) continue;
     total += candidate.size;
     const nodes = poolOf(candidate, named);
     const filter = nodes === undefined ? 'pool' : firstObstacle(candidate, serviceId, needs);

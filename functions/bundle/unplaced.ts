@@ -1,27 +1,35 @@
 /** A copy without a plan, told job by job. */
 import { quote } from '../snapshot/quote.ts';
-import type { InstanceCatalogue } from './catalogue.ts';
+import type { Assessor } from './assess.ts';
 import { countNodes } from './describe.ts';
+import type { ElasticOffers } from './elastic-offers.ts';
 import { explain, type JobQuestion } from './explain.ts';
 import type { NodeClass } from './fleet.ts';
 import type { Bundle } from './model.ts';
-import { type Needs, NO_NEEDS } from './needs.ts';
+import { NO_NEEDS, needsKey } from './needs.ts';
 import type { UnplacedCopy, UnplacedJob } from './plan-model.ts';
-import { emptyNode, mayHold } from './profile.ts';
 import type { DeadEnd, Rules, TouchedNode, Variable } from './search.ts';
-import { type CompiledPool, elasticProfiles } from './tiers.ts';
 import type { CopyOfBundle } from './variables.ts';
+import { boundedBy, type WorkBudget } from './work.ts';
 
 interface Surroundings {
   readonly bundle: Bundle;
   readonly rules: Rules;
-  readonly context: { readonly classes: readonly NodeClass[]; readonly catalogue: InstanceCatalogue };
+  readonly context: {
+    readonly classes: readonly NodeClass[];
+    readonly assessor: Assessor;
+    readonly elastic: ElasticOffers;
+  };
+  readonly budget: WorkBudget;
 }
 
 interface Placeable {
   readonly copy: CopyOfBundle;
   readonly variables: readonly Variable[];
 }
+
+/** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
+const CLASSES_PER_STEP = 32;
 
 /**
  * The reasons. A group that has no node even with nothing else of the copy placed is
@@ -32,42 +40,54 @@ interface Placeable {
  * @param standing nodes of the other copy, which is placed
  */
 export function unplacedCopy(
-  { bundle, rules, context }: Surroundings,
+  surroundings: Surroundings,
   { copy, variables }: Placeable,
   deadEnd: DeadEnd,
   standing: readonly TouchedNode[],
 ): UnplacedCopy {
+  const { bundle, rules, context, budget } = surroundings;
   const byGroup = new Map(variables.map((variable) => [variable.group, variable]));
   const stuck = variables[deadEnd.variable];
-  const offers = elasticOffers(copy.pool, context.catalogue);
-  const blocking = bundle.jobs.findIndex((_, job) => copy.groups.groupOf[job] === stuck?.group);
-  const unplaced = bundle.jobs.flatMap((job, i): readonly UnplacedJob[] => {
-    const variable = byGroup.get(copy.groups.groupOf[i] ?? -1);
-    if (variable === undefined) return [];
+  const blocking = bundle.jobs.find((_, job) => copy.groups.groupOf[job] === stuck?.group);
+
+  const reasonOf = (job: number, variable: Variable): Omit<UnplacedJob, 'jobName' | 'wouldFit'> => {
+    const needs = copy.needs[job] ?? NO_NEEDS;
     const question: JobQuestion = {
-      needs: copy.needs[i] ?? NO_NEEDS,
+      needs,
+      assessment: context.assessor.assess(context.classes, copy.pool, needs, needsKey(needs), budget),
       variable,
       group: (copy.groups.groups[variable.group] ?? []).map((member) => bundle.jobs[member]?.jobName ?? ''),
       az: rules.az,
     };
-    const wouldFit = offersThatHold(offers, variable.needs);
+    budget.spend(Math.ceil(context.classes.length / CLASSES_PER_STEP));
     const alone = explain(question, context.classes, standing);
-    if (alone.filter !== undefined) {
-      return [{ jobName: job.jobName, ...alone, filter: alone.filter, wouldFit }];
-    }
+    if (alone.filter !== undefined) return { ...alone, filter: alone.filter };
     const there = variable === stuck ? explain(question, context.classes, deadEnd.touched) : undefined;
     if (there?.filter !== undefined) {
       const message = `With the bundle's other jobs placed: ${there.message}`;
-      return [{ jobName: job.jobName, counts: there.counts, filter: there.filter, message, wouldFit }];
+      return { counts: there.counts, filter: there.filter, message };
     }
-    const other = bundle.jobs[blocking]?.jobName ?? '';
     const message =
       `${countNodes(alone.counts.at(-1)?.left ?? 0)} of pool ${quote(copy.pool.name)} could hold it; a bundle is placed as a whole, ` +
-      `and job ${quote(other)} has no node.`;
-    return [{ jobName: job.jobName, counts: alone.counts, filter: 'bundle', message, wouldFit }];
+      `and job ${quote(blocking?.jobName ?? '')} has no node.`;
+    return { counts: alone.counts, filter: 'bundle', message };
+  };
+
+  const unplaced = bundle.jobs.flatMap(({ jobName }, job): readonly UnplacedJob[] => {
+    const variable = byGroup.get(copy.groups.groupOf[job] ?? -1);
+    if (variable === undefined) return [];
+    const reason = boundedBy(() => reasonOf(job, variable));
+    if (reason === 'exhausted') return [{ jobName, ...NOT_LOOKED_INTO, wouldFit: [] }];
+    return [{ jobName, ...reason, wouldFit: context.elastic.thatHold(copy.pool, variable.needs) }];
   });
   return { copy: copy.copy, outcome: 'unplaced', unplaced };
 }
+
+const NOT_LOOKED_INTO = {
+  filter: 'work',
+  counts: [],
+  message: 'The bundle has no plan; the bound on work was reached before the reason of this job was found.',
+} as const;
 
 /** The copy where the search ended before an answer: nothing is said of any node. */
 export function undecidedCopy(bundle: Bundle, { copy }: CopyOfBundle, maxSteps: number): UnplacedCopy {
@@ -82,26 +102,4 @@ export function undecidedCopy(bundle: Bundle, { copy }: CopyOfBundle, maxSteps: 
       wouldFit: [],
     })),
   };
-}
-
-interface ElasticOffer {
-  readonly tier: number;
-  readonly tierName: string;
-  readonly instanceType: string;
-  readonly node: ReturnType<typeof emptyNode>;
-}
-
-function elasticOffers(pool: CompiledPool, catalogue: InstanceCatalogue): readonly ElasticOffer[] {
-  return elasticProfiles(pool, catalogue).map(({ tier, instanceType, profile }) => ({
-    tier,
-    tierName: pool.tiers[tier]?.tierName ?? '',
-    instanceType,
-    node: emptyNode(profile),
-  }));
-}
-
-function offersThatHold(offers: readonly ElasticOffer[], needs: Needs): UnplacedJob['wouldFit'] {
-  return offers
-    .filter(({ node }) => mayHold(node, needs))
-    .map(({ tier, tierName, instanceType }) => ({ tier, tierName, instanceType }));
 }

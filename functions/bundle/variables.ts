@@ -1,9 +1,10 @@
 /** The groups of one copy of a bundle as what a search places, in the order in which it places them. */
+import type { Assessor } from './assess.ts';
 import type { NodeClass } from './fleet.ts';
 import type { JobGroups } from './groups.ts';
 import { type Bundle, type BundleJobSpec, PRIORITY_BANDS } from './model.ts';
 import { type Needs, NO_NEEDS, needsKey, needsOf, together } from './needs.ts';
-import { type Copy, type RootOption, rootOptions, type Variable } from './search.ts';
+import type { Copy, Variable } from './search.ts';
 import type { CompiledPool } from './tiers.ts';
 import type { WorkBudget } from './work.ts';
 
@@ -41,18 +42,15 @@ export function bandRank(job: BundleJobSpec): number {
 export function variablesOf(
   bundle: Bundle,
   { copy, pool, groups, needs }: CopyOfBundle,
-  classes: readonly NodeClass[],
+  { classes, assessor }: { readonly classes: readonly NodeClass[]; readonly assessor: Assessor },
   budget: WorkBudget,
 ): readonly Variable[] {
   const ofGroup = groups.groups.map((jobs) => together(jobs.map((job) => needs[job] ?? NO_NEEDS)));
   const keys = ofGroup.map(needsKey);
   const kinds = kindsOf(keys, groups.apart);
-  const rootsByKey = new Map<string, readonly RootOption[]>();
   const variables = groups.groups.map((jobs, group) => {
     const groupNeeds = ofGroup[group] ?? NO_NEEDS;
-    const key = keys[group] ?? '';
-    const roots = rootsByKey.get(key) ?? rootOptions(groupNeeds, pool, classes, budget);
-    rootsByKey.set(key, roots);
+    const assessment = assessor.assess(classes, pool, groupNeeds, keys[group] ?? '', budget);
     const variable: Variable = {
       copy,
       group,
@@ -61,7 +59,7 @@ export function variablesOf(
       apart: groups.apart[group] ?? new Set(),
       // A backup's groups are interchangeable among themselves only.
       kind: (kinds[group] ?? 0) + (copy === 'primary' ? 0 : groups.groups.length),
-      roots,
+      assessment,
     };
     return { variable, band: bandOf(bundle, jobs) };
   });
@@ -69,7 +67,7 @@ export function variablesOf(
     .sort(
       (a, b) =>
         a.band - b.band ||
-        a.variable.roots.length - b.variable.roots.length ||
+        a.variable.assessment.roots.length - b.variable.assessment.roots.length ||
         b.variable.needs.capacity - a.variable.needs.capacity ||
         a.variable.group - b.variable.group,
     )

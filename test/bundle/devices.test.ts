@@ -142,7 +142,7 @@ it('ends at its bound, by a throw and not by a no', () => {
     }),
   );
   const items = Array.from(
-    { length: 24 },
+    { length: 17 },
     (_, job): DeviceNeed => ({
       kind: 'share',
       job,

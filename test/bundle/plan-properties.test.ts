@@ -215,9 +215,17 @@ describe('primary and backup', () => {
 });
 
 describe('a batch', () => {
+  // Equal bundles bring nodes into the same states again and again, which is where plans share what they know.
   const batch = fc
-    .array(bundleOf(2, 'maybe').filter(isConsistent), { minLength: 2, maxLength: 4 })
-    .map((bundles) => bundles.map((bundle, i) => ({ ...bundle, bundleId: `b${i}` })));
+    .tuple(
+      fc.array(bundleOf(2, 'maybe').filter(isConsistent), { minLength: 2, maxLength: 3 }),
+      fc.integer({ min: 1, max: 3 }),
+    )
+    .map(([bundles, times]) =>
+      Array.from({ length: times }, () => bundles)
+        .flat()
+        .map((bundle, i) => ({ ...bundle, bundleId: `b${i}` })),
+    );
 
   it('takes each node once, whatever the bundles', () => {
     fc.assert(

@@ -746,23 +746,23 @@ describe('the bound on work', () => {
   const nodes = Array.from({ length: 9 }, (_, i) => node(`n${i}`, { totalCapacity: 9 + i / 10 }));
 
   it('ends a search as undecided, which is neither a yes nor a no', () => {
-    const plan = planOf(hard, nodes, [pool()], { maxSteps: 500 });
+    const plan = planOf(hard, nodes, [pool()], { maxSteps: 200 });
     expect(plan).toMatchObject({
       outcome: 'undecided',
-      message: 'Neither a plan nor that there is none was found within 500 steps.',
+      message: 'Neither a plan nor that there is none was found within 200 steps.',
     });
     expect(unplacedOf(plan)).toMatchObject({ outcome: 'undecided' });
     expect(unplacedOf(plan).unplaced[0]).toMatchObject({
       jobName: 'j0',
       filter: 'work',
       message:
-        'The search took its 500 steps; ask with fewer bundles, jobs or candidates, or with a narrower pool.',
+        'The search took its 200 steps; ask with fewer bundles, jobs or candidates, or with a narrower pool.',
     });
   });
 
   it('is shared by the bundles, so that a hard one does not starve those after it', () => {
     const easy = bundle([job('a')], { bundleId: 'easy' });
-    const plans = planBundles([hard, easy], [pool()], nodes, { maxSteps: 1_000 });
+    const plans = planBundles([hard, easy], [pool()], nodes, { maxSteps: 400 });
     expect(plans.map((p) => p.outcome)).toEqual(['undecided', 'placed']);
   });
 });

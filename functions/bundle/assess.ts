@@ -1,0 +1,161 @@
+/**
+ * What every class of nodes is to a set of needs: a node that holds them, or the filter
+ * that keeps it out. Classes never change, so an answer is worked out once and holds for
+ * all bundles of a request that ask for the same; what a plan changes comes as new classes.
+ */
+import type { NodeClass } from './fleet.ts';
+import type { Needs } from './needs.ts';
+import { idleDevices, type NodeState, obstacle, type ResourceFilter, room, unverified } from './node.ts';
+import type { Domain } from './place.ts';
+import type { CompiledPool } from './tiers.ts';
+import type { WorkBudget } from './work.ts';
+
+/** Why nodes of a class are out of the question, whatever else stands on them. */
+export type Obstacle = 'pool' | 'eligible' | 'reachable' | 'cordoned' | ResourceFilter;
+
+/** How well a node suits a group; less is better in every field. */
+export interface Fit {
+  /** Amounts that the node is not known to have. */
+  readonly unverified: number;
+  readonly idleDevicesLeft: number;
+  readonly capacityLeft: number;
+}
+
+/** A class of nodes on which nothing of this bundle stands yet. */
+export interface RootOption {
+  readonly class: NodeClass;
+  readonly tier: number;
+  readonly fit: Fit;
+}
+
+export interface Assessment {
+  /**
+   * The classes that hold the needs, best first: tier by tier, known amounts before unknown
+   * ones, and in that the tightest fit, so that large nodes stay free for large jobs.
+   */
+  readonly roots: readonly RootOption[];
+  /** The domains of those classes, each once. */
+  readonly domains: readonly Domain[];
+  /** Nothing where nodes of the class hold the needs. */
+  obstacleOf(nodes: NodeClass): Obstacle | undefined;
+}
+
+/** Answers kept at most, over all needs: a few tens of megabytes. */
+const MAX_KEPT = 2_000_000;
+
+/** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
+const CLASSES_PER_STEP = 8;
+
+/** Keeps the assessments of one request. */
+export class Assessor {
+  readonly #kept = new Map<string, GrowingAssessment>();
+
+  /**
+   * @param classes all classes of the fleet, by their order, empty ones too
+   * @param key equal for equal needs
+   * @throws WorkExhaustedError
+   */
+  assess(
+    classes: readonly NodeClass[],
+    pool: CompiledPool,
+    needs: Needs,
+    key: string,
+    budget: WorkBudget,
+  ): Assessment {
+    const name = JSON.stringify([pool.name, key]);
+    let assessment = this.#kept.get(name);
+    if (assessment === undefined) {
+      assessment = new GrowingAssessment(pool, needs);
+      this.#makeRoom(classes.length);
+      this.#kept.set(name, assessment);
+    }
+    assessment.cover(classes, budget);
+    return assessment;
+  }
+
+  /** The oldest go first; whoever asks for them again pays again. */
+  #makeRoom(size: number): void {
+    for (const oldest of this.#kept.keys()) {
+      if ((this.#kept.size + 1) * size <= MAX_KEPT) return;
+      this.#kept.delete(oldest);
+    }
+  }
+}
+
+class GrowingAssessment implements Assessment {
+  readonly #obstacles: (Obstacle | undefined)[] = [];
+  /** Of classes without a node too: a plan may bring a node into their state again. */
+  #all: readonly RootOption[] = [];
+  #roots: readonly RootOption[] = [];
+  #domains: readonly Domain[] = [];
+
+  constructor(
+    private readonly pool: CompiledPool,
+    private readonly needs: Needs,
+  ) {}
+
+  get roots(): readonly RootOption[] {
+    return this.#roots;
+  }
+
+  get domains(): readonly Domain[] {
+    return this.#domains;
+  }
+
+  obstacleOf({ order }: NodeClass): Obstacle | undefined {
+    return this.#obstacles[order];
+  }
+
+  /** Assesses the classes that came since, and leaves out those that have no node at present. */
+  cover(classes: readonly NodeClass[], budget: WorkBudget): void {
+    const fresh = classes.slice(this.#obstacles.length);
+    budget.spend(Math.ceil(fresh.length / CLASSES_PER_STEP));
+    const obstacles = fresh.map(({ state }) => this.#obstacle(state, budget));
+    const found = fresh.flatMap((nodes, i): readonly RootOption[] => {
+      const tier = this.pool.tierOf(nodes.state.place);
+      if (obstacles[i] !== undefined || tier === undefined) return [];
+      return [{ class: nodes, tier, fit: fitOf(nodes.state, this.needs) }];
+    });
+    for (const obstacle of obstacles) this.#obstacles.push(obstacle);
+    if (found.length > 0) this.#all = [...this.#all, ...found].sort(compareRoots);
+    this.#roots = this.#all.filter((root) => root.class.size > 0);
+    this.#domains = [...new Set(this.#roots.map((root) => root.class.domain))];
+  }
+
+  #obstacle(state: NodeState, budget: WorkBudget): Obstacle | undefined {
+    return standingObstacle(state, this.pool) ?? obstacle(state, this.needs, budget);
+  }
+}
+
+/** What is in the way of every job. */
+export function standingObstacle(
+  state: NodeState,
+  pool: CompiledPool,
+): Exclude<Obstacle, ResourceFilter> | undefined {
+  if (pool.tierOf(state.place) === undefined) return 'pool';
+  if (!state.eligible) return 'eligible';
+  if (!state.reachable) return 'reachable';
+  return state.cordoned ? 'cordoned' : undefined;
+}
+
+function compareRoots(a: RootOption, b: RootOption): number {
+  return a.tier - b.tier || compareFits(a.fit, b.fit) || a.class.order - b.class.order;
+}
+
+export function fitOf(state: NodeState, needs: Needs): Fit {
+  const devices = needs.devices.reduce((sum, need) => sum + (need.kind === 'whole' ? need.count : 1), 0);
+  return {
+    unverified: unverified(state, needs).length,
+    idleDevicesLeft: idleDevices(state) - devices,
+    capacityLeft: (room(state.capacity) ?? Number.POSITIVE_INFINITY) - needs.capacity,
+  };
+}
+
+export function compareFits(a: Fit, b: Fit): number {
+  return (
+    a.unverified - b.unverified ||
+    a.idleDevicesLeft - b.idleDevicesLeft ||
+    // Two unknown amounts are infinite, and their difference is no number.
+    (a.capacityLeft === b.capacityLeft ? 0 : a.capacityLeft - b.capacityLeft)
+  );
+}
