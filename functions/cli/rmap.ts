@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { capacityCommand } from './commands/capacity.ts';
 import { clockCommand } from './commands/clock.ts';
 import { clustersCommand } from './commands/clusters.ts';
+import { eventsCommand } from './commands/events.ts';
 import { fitCommand } from './commands/fit.ts';
 import { getCommand } from './commands/get.ts';
 import { pushCommand } from './commands/push.ts';
@@ -27,6 +28,7 @@ const program = new Command('rmap')
   .addCommand(clockCommand())
   .addCommand(capacityCommand())
   .addCommand(fitCommand())
+  .addCommand(eventsCommand())
   .addHelpText(
     'after',
     '\nExit codes: 0 done; 1 refused; 2 the command line or a file cannot be used; 3 the service does not answer.',

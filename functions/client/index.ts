@@ -1,5 +1,6 @@
 /** What the package exports: the client, the replica, their errors and the messages. */
 export * from '../gen/resourcemap/v1/capacity_pb.ts';
+export * from '../gen/resourcemap/v1/events_pb.ts';
 export * from '../gen/resourcemap/v1/resource_map_pb.ts';
 export * from '../gen/resourcemap/v1/service_pb.ts';
 export { clockEtag } from '../globalmap/clock.ts';
@@ -23,5 +24,11 @@ export {
   type ProblemCode,
   UnexpectedAnswerError,
 } from './errors.ts';
+export {
+  clusterChangeOf,
+  type DeliveredEvent,
+  type EventStreamOptions,
+  eventStream,
+} from './event-stream.ts';
 export { MapReplica, type ReplicaEvent, ReplicaMismatchError, type ReplicaOptions } from './replica.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './transport.ts';

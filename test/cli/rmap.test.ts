@@ -309,3 +309,57 @@ describe('rmap get --watch', () => {
     expect(stderr).toContain("option '-w, --watch' cannot be used with option '-o, --output <file>'");
   });
 });
+
+describe('rmap events', () => {
+  it('shows changes as they happen, for people and for programs', async () => {
+    const env = { ...process.env, RMAP_URL: service.url };
+    const listeners = [[], ['--json']].map((args) =>
+      execFile(process.execPath, [RMAP, 'events', ...args], { env }),
+    );
+    const outputs = listeners.map((child) => {
+      const output = { text: '' };
+      child.stdout?.on('data', (chunk: string) => {
+        output.text += chunk;
+      });
+      return output;
+    });
+    try {
+      // A listener hears only what comes after it: so changes are made until both have heard one.
+      let counter = 100;
+      await expect
+        .poll(
+          async () => {
+            const push = { ...JSON.parse(readFileSync(KOPS, 'utf8')), logicalCounter: String(counter++) };
+            push.cluster.displayName = `kOps ${counter}`;
+            await rmap(['push', '-'], service.url, JSON.stringify(push));
+            return outputs.every(({ text }) => text.includes('\n'));
+          },
+          { timeout: 30_000 },
+        )
+        .toBe(true);
+      const [people, programs] = outputs;
+      expect(people?.text).toMatch(
+        /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}Cluster Published {2}kops-l4 at 1\d\d, was \d+: NVIDIA L4 0 free of 3\n/,
+      );
+      expect(JSON.parse(programs?.text.split('\n')[0] ?? '')).toMatchObject({
+        'detail-type': 'Cluster Published',
+        detail: { clusterId: 'kops-l4' },
+      });
+    } finally {
+      for (const child of listeners) child.kill();
+    }
+  });
+
+  it('says where events are, of a service that has no stream', async () => {
+    const { code, stderr } = await rmap(['events', '--url', `${service.url}/deployed`]);
+    expect(stderr).toBe(
+      `[not_found] ${service.url}/deployed has no event stream, which only a local service has. ` +
+        'In AWS a rule on the event bus brings events; docs/events.md shows some.\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  it('exits with 3 where nothing answers', async () => {
+    expect((await rmap(['events'], 'http://127.0.0.1:1')).code).toBe(3);
+  });
+});

@@ -1,0 +1,139 @@
+/**
+ * The events of a local service, as they happen. In AWS they are on an EventBridge bus, where
+ * rules bring them to whoever wants them; {@link clusterChangeOf} reads them there, too.
+ */
+import { fromJson, type JsonValue } from '@bufbuild/protobuf';
+import { createParser } from 'eventsource-parser';
+import { type ClusterChange, ClusterChangeSchema } from '../gen/resourcemap/v1/events_pb.ts';
+import { ApiError, ConnectionError, parseProblem, UnexpectedAnswerError } from './errors.ts';
+import { pause } from './pause.ts';
+
+/** An event as EventBridge delivers it to a target, and the local service to a listener. */
+export interface DeliveredEvent {
+  readonly id: string;
+  readonly 'detail-type': string;
+  readonly source: string;
+  /** RFC 3339. */
+  readonly time: string;
+  /** {@link clusterChangeOf} reads it. */
+  readonly detail: unknown;
+}
+
+const CHANGES: ReadonlySet<string> = new Set([
+  'Cluster Published',
+  'Cluster Refreshed',
+  'Cluster Omitted',
+  'Cluster Returned',
+]);
+
+/** What an event says of a cluster; nothing where it is an event of another kind. */
+export function clusterChangeOf(event: DeliveredEvent): ClusterChange | undefined {
+  if (!CHANGES.has(event['detail-type'])) return undefined;
+  // A service that is newer than this code may say more.
+  return fromJson(ClusterChangeSchema, event.detail as JsonValue, { ignoreUnknownFields: true });
+}
+
+export interface EventStreamOptions {
+  readonly baseUrl: string | URL;
+  /** A bearer token, or what gives the present one. */
+  readonly token?: string | (() => string | Promise<string>);
+  readonly fetch?: typeof fetch;
+  /** Ends the stream. */
+  readonly signal?: AbortSignal;
+  /** Told when a stream that had begun broke off and is about to be taken up again. */
+  readonly onInterruption?: (cause: unknown) => void;
+}
+
+/** After which a stream that broke off is taken up again; then twice that, up to the cap. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** The service sends a line at least every 15 s; a connection without any is dead. */
+const SILENCE_MS = 45_000;
+
+/**
+ * Listens until the signal. A stream that breaks off is taken up after the last event that came,
+ * as far as the service still has what followed; around a restart an event may come twice, or,
+ * from a service on its embedded engine, not at all. Read the map after an interruption.
+ *
+ * @throws ApiError where the service refuses; ConnectionError where it does not answer the first
+ * time; UnexpectedAnswerError where something else answers
+ */
+export async function* eventStream(options: EventStreamOptions): AsyncGenerator<DeliveredEvent, void> {
+  let lastEventId: string | undefined;
+  let pauseMs = FIRST_PAUSE_MS;
+  let begun = false;
+  for (;;) {
+    try {
+      for await (const event of connect(options, lastEventId, () => {
+        begun = true;
+      })) {
+        lastEventId = event.id;
+        pauseMs = FIRST_PAUSE_MS;
+        yield event;
+      }
+    } catch (error) {
+      if (options.signal?.aborted) return;
+      // A refusal stays one, and a service that never answered is probably somewhere else.
+      if (!begun || !(error instanceof ConnectionError)) throw error;
+      options.onInterruption?.(error);
+    }
+    try {
+      await pause(pauseMs, options.signal);
+    } catch {
+      return;
+    }
+    pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+  }
+}
+
+async function* connect(
+  { baseUrl, token, signal, fetch: fetchWith = fetch }: EventStreamOptions,
+  lastEventId: string | undefined,
+  onBegin: () => void,
+): AsyncGenerator<DeliveredEvent, void> {
+  const url = `${new URL(baseUrl).href.replace(/\/$/, '')}/local/events`;
+  const bearer = typeof token === 'function' ? await token() : token;
+  const silence = new AbortController();
+  const watchdog = setTimeout(() => silence.abort(new Error('the stream fell silent')), SILENCE_MS);
+  try {
+    const response = await fetchWith(url, {
+      headers: {
+        accept: 'text/event-stream',
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      },
+      redirect: 'manual',
+      signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
+    });
+    await refuseOther(response, url);
+    onBegin();
+    const events: DeliveredEvent[] = [];
+    const parser = createParser({
+      onEvent: ({ data }) => events.push(JSON.parse(data) as DeliveredEvent),
+    });
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      watchdog.refresh();
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      yield* events.splice(0);
+    }
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof UnexpectedAnswerError) throw error;
+    throw new ConnectionError('GET', url, error);
+  } finally {
+    clearTimeout(watchdog);
+  }
+}
+
+async function refuseOther(response: Response, url: string): Promise<void> {
+  const type = response.headers.get('content-type')?.split(';', 1)[0] ?? 'absent';
+  if (response.status === 200 && type === 'text/event-stream') return;
+  const problem = parseProblem(response.status, new Uint8Array(await response.arrayBuffer()));
+  if (problem !== undefined) throw new ApiError(problem);
+  throw new UnexpectedAnswerError(
+    'GET',
+    url,
+    `the answer is ${response.status} of type ${type}, not text/event-stream`,
+  );
+}
