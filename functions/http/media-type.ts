@@ -30,6 +30,9 @@ export interface ResponseFormat {
   readonly contentType: string;
 }
 
+const JSON_FORMAT: ResponseFormat = { format: 'json', contentType: 'application/json' };
+const PROTOBUF_FORMAT: ResponseFormat = { format: 'protobuf', contentType: 'application/x-protobuf' };
+
 /**
  * The format that the client prefers; JSON for a client that does not say.
  *
@@ -37,17 +40,15 @@ export interface ResponseFormat {
  */
 export function responseFormat(c: Context): ResponseFormat {
   const header = c.req.header('accept');
-  if (header === undefined || header.trim() === '')
-    return { format: 'json', contentType: 'application/json' };
-  for (const { type } of parseAccept(header)
-    .filter((a) => a.q > 0)
-    .sort((a, b) => b.q - a.q)) {
-    const contentType = type.toLowerCase();
-    const format = FORMATS.get(contentType);
-    if (format !== undefined) return { format, contentType };
-    if (contentType === '*/*' || contentType === 'application/*') {
-      return { format: 'json', contentType: 'application/json' };
-    }
+  if (header === undefined || header.trim() === '') return JSON_FORMAT;
+  const ranges = parseAccept(header).map(({ type, q }) => ({ type: type.toLowerCase(), q }));
+  const refused = new Set(ranges.filter(({ q }) => q === 0).map(({ type }) => type));
+  for (const { type } of ranges.filter(({ q }) => q > 0).sort((a, b) => b.q - a.q)) {
+    const format = FORMATS.get(type);
+    if (format !== undefined) return { format, contentType: type };
+    if (type !== '*/*' && type !== 'application/*') continue;
+    const any = [JSON_FORMAT, PROTOBUF_FORMAT].find(({ contentType }) => !refused.has(contentType));
+    if (any !== undefined) return any;
   }
   throw new ResourceMapError(
     'not_acceptable',
