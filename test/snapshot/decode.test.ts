@@ -1,15 +1,15 @@
 import { toBinary, toJsonString } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { MalformedBodyError } from '../../functions/errors.ts';
+import { MalformedBodyError, ResourceMapError } from '../../functions/errors.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { decodeSnapshot, type WireFormat } from '../../functions/snapshot/decode.ts';
 import { snapshotOf } from './builders.ts';
 
-function refusal(bytes: Uint8Array, format: WireFormat): MalformedBodyError {
+function refusal(bytes: Uint8Array, format: WireFormat): ResourceMapError {
   try {
     decodeSnapshot(bytes, format);
   } catch (error) {
-    if (error instanceof MalformedBodyError) return error;
+    if (error instanceof ResourceMapError) return error;
     throw error;
   }
   throw new Error('The bytes were decoded.');
@@ -34,17 +34,24 @@ describe('decoding a snapshot', () => {
     [
       'a message that ends early',
       Buffer.from(toBinary(ClusterResourceMapSchema, SNAPSHOT)).subarray(0, -1),
-      'premature EOF',
+      'at byte 35, a varint is cut off',
     ],
-    ['a length beyond the end', Buffer.from([0x0a, 0x7f, 0x0a, 1, 65]), 'premature EOF'],
-    ['a field number of 0', Buffer.from([0x02, 0]), 'illegal tag: field no 0 wire type 2'],
-    ['JSON', Buffer.from('{"cluster":{}}'), 'premature EOF'],
+    [
+      'a length beyond the end',
+      Buffer.from([0x0a, 0x7f, 0x0a, 1, 65]),
+      'at byte 1, a length of 127 is more than the 3 bytes that are left',
+    ],
+    ['a field number of 0', Buffer.from([0x02, 0]), 'at byte 0, a field number is 0'],
+    [
+      'JSON',
+      Buffer.from('{"cluster":{}}'),
+      'at byte 2, a length of 99 is more than the 11 bytes that are left',
+    ],
     [
       'a string that is not UTF-8',
       Buffer.from([0x0a, 3, 0x0a, 1, 0xff]),
       'The encoded data was not valid for encoding utf-8',
     ],
-    ['groups in groups without end', Buffer.alloc(100_000, 0x7b), 'maximum recursion depth reached'],
   ])('Protobuf of %s is refused', (_, bytes, reason) => {
     const error = refusal(bytes, 'protobuf');
     expect([error.code, error.detail]).toEqual([
@@ -99,7 +106,11 @@ describe('decoding a snapshot', () => {
 
   it('JSON nested without end is refused', () => {
     const deep = `{"jobs":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
-    expect(refusal(Buffer.from(deep), 'json').code).toBe('malformed_json');
+    expect(refusal(Buffer.from(deep), 'json').code).toBe('nested_too_deeply');
+  });
+
+  it('Protobuf of groups in groups without end is refused', () => {
+    expect(refusal(Buffer.alloc(100_000, 0x7b), 'protobuf').code).toBe('nested_too_deeply');
   });
 
   it('both formats of a snapshot are the same snapshot', () => {
