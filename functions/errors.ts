@@ -7,6 +7,13 @@ import type { Finding } from './snapshot/findings.ts';
 
 /** Everything that a caller can be told in `code`. */
 export type ErrorCode =
+  | 'unauthenticated'
+  | 'invalid_token'
+  | 'forbidden'
+  | 'issuer_unavailable'
+  | 'invalid_grant_request'
+  | 'grant_not_found'
+  | 'grant_exists'
   | 'empty_body'
   | 'malformed_protobuf'
   | 'malformed_json'

@@ -31,6 +31,29 @@ export function membershipFromEnvironment(environment: NodeJS.ProcessEnv): Membe
   });
 }
 
+/** Who may use the service. */
+export interface TrustSettings {
+  readonly table: string;
+  /** SHA-256 in hex of the admin token that the deployment starts with. */
+  readonly adminTokenSha256?: string;
+}
+
+/** @throws Error that names the variable which is missing or wrong */
+export function trustFromEnvironment(environment: NodeJS.ProcessEnv): TrustSettings {
+  const table = required(environment, 'TRUST_TABLE');
+  const digest = environment.ADMIN_TOKEN_SHA256 ?? '';
+  if (digest === '') return { table };
+  return { table, adminTokenSha256: checkSha256('The environment variable ADMIN_TOKEN_SHA256', digest) };
+}
+
+/** @throws Error that says what `name` must be */
+export function checkSha256(name: string, digest: string): string {
+  if (/^[0-9a-f]{64}$/.test(digest)) return digest;
+  throw new Error(
+    `${name} is no SHA-256 in lower-case hex; "rmap token generate" makes a token and its digest.`,
+  );
+}
+
 /** What the consumer of the heads' stream is told. */
 export interface NotifySettings {
   readonly busName: string;

@@ -3,6 +3,7 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { BODIES_KEY, BODIES_TTL, HEADS_KEY } from '../functions/store/tables.ts';
+import { TRUST_KEY, TRUST_TTL } from '../functions/store/trust-store.ts';
 import type { TableName } from './functions.ts';
 
 export interface DataProps {
@@ -33,6 +34,12 @@ export class Data extends Construct {
         partitionKey: { name: BODIES_KEY.partition, type: AttributeType.BINARY },
         sortKey: { name: BODIES_KEY.sort, type: AttributeType.NUMBER },
         timeToLiveAttribute: BODIES_TTL,
+      }),
+      trust: new Table(this, 'Trust', {
+        ...kept,
+        partitionKey: { name: TRUST_KEY.partition, type: AttributeType.STRING },
+        sortKey: { name: TRUST_KEY.sort, type: AttributeType.STRING },
+        timeToLiveAttribute: TRUST_TTL,
       }),
     };
   }

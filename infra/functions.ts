@@ -7,7 +7,7 @@
 export type FunctionName = keyof typeof FUNCTIONS;
 
 /** A table of {@link Data}. */
-export type TableName = 'heads' | 'bodies';
+export type TableName = 'heads' | 'bodies' | 'trust';
 
 export interface FunctionDefinition {
   /** The file that exports `handler`, from the root of the project. */
@@ -37,6 +37,7 @@ export const FUNCTIONS = {
     tableActions: {
       heads: ['dynamodb:GetItem', 'dynamodb:PutItem'],
       bodies: ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
+      trust: ['dynamodb:GetItem'],
     },
   },
   map: {
@@ -48,6 +49,7 @@ export const FUNCTIONS = {
     tableActions: {
       heads: ['dynamodb:GetItem', 'dynamodb:Query'],
       bodies: ['dynamodb:BatchGetItem'],
+      trust: ['dynamodb:GetItem'],
     },
   },
   notify: {
@@ -69,6 +71,23 @@ export const FUNCTIONS = {
     tableActions: {
       heads: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query'],
     },
+  },
+  access: {
+    entry: 'functions/access/handler.ts',
+    description: 'Keeps who may use the service',
+    // A few calls a day, of people.
+    memoryMb: 512,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    tableActions: {
+      trust: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
+    },
+  },
+  about: {
+    entry: 'functions/about/handler.ts',
+    description: 'Says what the service is and that it is up',
+    memoryMb: 256,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    tableActions: {},
   },
 } as const satisfies Readonly<Record<string, FunctionDefinition>>;
 

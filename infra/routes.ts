@@ -21,6 +21,14 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/v1/map', function: 'map', rate: 'reads' },
   { method: 'GET', path: '/v1/map/clock', function: 'map', rate: 'reads' },
   { method: 'POST', path: '/v1/map/sync', function: 'map', rate: 'reads' },
+  { method: 'POST', path: '/v1/registrations', function: 'access', rate: 'reads' },
+  { method: 'GET', path: '/v1/registrations', function: 'access', rate: 'reads' },
+  { method: 'DELETE', path: '/v1/registrations/{id}', function: 'access', rate: 'reads' },
+  { method: 'POST', path: '/v1/tokens', function: 'access', rate: 'reads' },
+  { method: 'GET', path: '/v1/tokens', function: 'access', rate: 'reads' },
+  { method: 'DELETE', path: '/v1/tokens/{id}', function: 'access', rate: 'reads' },
+  { method: 'GET', path: '/', function: 'about', rate: 'reads' },
+  { method: 'GET', path: '/healthz', function: 'about', rate: 'reads' },
 ];
 
 /**

@@ -39,6 +39,8 @@ export interface Settings {
   readonly archiveDays: number;
   /** Who is written to when an alarm goes off. */
   readonly alarmEmail?: string;
+  /** SHA-256 of the token with which the first admin registers everybody else. */
+  readonly adminTokenSha256?: string;
   /** A name of your own for the API. */
   readonly domain?: DomainSettings;
 }
@@ -114,6 +116,10 @@ export const SETTINGS = {
   ),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
   archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
+  adminTokenSha256: optional(
+    "SHA-256 of the first admin's token; `rmap token generate` makes both",
+    text('', '', /^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits, as rmap token generate prints them'),
+  ),
   alarmEmail: optional(
     'who is written to when an alarm goes off',
     text('', '', /^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'an e-mail address'),
@@ -171,6 +177,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     >;
 
   const alarmEmail = value('alarmEmail');
+  const adminTokenSha256 = value('adminTokenSha256');
   const domain = domainOf(
     value('domainName'),
     value('certificateArn'),
@@ -190,6 +197,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
+    ...(adminTokenSha256 === undefined ? {} : { adminTokenSha256 }),
     ...(domain === undefined ? {} : { domain }),
   };
 }

@@ -62,6 +62,7 @@ export class ResourceMapStack extends Stack {
     this.#output('HeadsTable', data.tables.heads.tableName, 'The table of cluster heads');
     this.#output('BodiesTable', data.tables.bodies.tableName, 'The table of snapshot bodies');
     this.#output('DeadLetterQueue', deadLetters.queueUrl, 'The queue of changes that could not be told');
+    this.#output('TrustTable', data.tables.trust.tableName, 'The table of who may use the service');
     this.#output('AlarmTopic', alarms.topic.topicArn, 'The topic to which alarms go');
     if (front.domain !== undefined) {
       this.#output(
@@ -90,10 +91,18 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
     BODIES_TABLE: data.tables.bodies.tableName,
     HEAD_SHARDS: String(settings.shards),
   };
+  const trust = {
+    TRUST_TABLE: data.tables.trust.tableName,
+    ...(settings.adminTokenSha256 === undefined ? {} : { ADMIN_TOKEN_SHA256: settings.adminTokenSha256 }),
+  };
   switch (name) {
     case 'push':
     case 'map':
-      return tables;
+      return { ...tables, ...trust };
+    case 'access':
+      return trust;
+    case 'about':
+      return {};
     case 'notify':
       return { EVENT_BUS_NAME: bus.eventBusName, ANNOUNCE_REFRESHES: String(settings.announceRefreshes) };
     case 'expire':

@@ -7,6 +7,8 @@ import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requestId } from 'hono/request-id';
 import { ResourceMapError } from '../errors.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { type Access, guard } from './auth/guard.ts';
+import type { Principal } from './auth/principal.ts';
 import { undecodedPath } from './cluster-path.ts';
 import { MAX_BYTES_IN_FLIGHT } from './limits.ts';
 import { MemoryBudget, type MemoryShare } from './memory-budget.ts';
@@ -18,13 +20,14 @@ export interface AppEnv {
     requestId: string;
     /** What the request holds of the process's memory; given back once it is answered. */
     memory: MemoryShare;
+    principal: Principal;
   };
 }
 
 export type App = Hono<AppEnv>;
 
-/** An app without routes. */
-export function createApp(telemetry: Telemetry): App {
+/** An app without routes. @param access whether its routes ask for tokens */
+export function createApp(telemetry: Telemetry, access: Access): App {
   const app = new Hono<AppEnv>({ getPath: undecodedPath });
   app.use(requestId());
   const memory = new MemoryBudget(MAX_BYTES_IN_FLIGHT);
@@ -53,6 +56,7 @@ export function createApp(telemetry: Telemetry): App {
         ),
     }),
   );
+  app.use(guard(access, telemetry));
   app.notFound((c) =>
     problemResponse(
       c,

@@ -68,3 +68,18 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Seconds after which a client that met an overload may try again. */
 export const RETRY_OVERLOAD_S = 1;
+
+/**
+ * Bytes of an Authorization header: a token of an identity provider that lists hundreds of
+ * groups has some 6,000.
+ */
+export const MAX_TOKEN_BYTES = 8 * 1024;
+
+/** Audiences of a token, each of which is looked up: tokens have one, seldom three. */
+export const MAX_AUDIENCES = 8;
+
+/** Bytes of an issuer's discovery document or keys: three keys have some 2,000. */
+export const MAX_ISSUER_ANSWER_BYTES = 256 * 1024;
+
+/** Seconds after which a client whose issuer did not answer may try again: keys are not fetched before. */
+export const RETRY_ISSUER_S = 30;

@@ -1,7 +1,14 @@
 /** RFC 9457 problem details: how every error is answered. */
 import type { Context } from 'hono';
-import type { ResourceMapError } from '../errors.ts';
+import type { ErrorCode, ResourceMapError } from '../errors.ts';
 import { PROBLEMS } from './status.ts';
+
+/** RFC 6750, section 3: what a client is told of tokens. */
+const CHALLENGES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  unauthenticated: 'Bearer realm="resource-map"',
+  invalid_token: 'Bearer realm="resource-map", error="invalid_token"',
+  forbidden: 'Bearer realm="resource-map", error="insufficient_scope"',
+};
 
 /** Answers with a problem; its cause stays here. */
 export function problemResponse(c: Context, error: ResourceMapError): Response {
@@ -39,6 +46,8 @@ export function problemOf(error: ResourceMapError, instance: string | undefined,
   };
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);
+  const challenge = CHALLENGES[error.code];
+  if (challenge !== undefined) headers['www-authenticate'] = challenge;
   if (allow !== undefined) headers.allow = allow.join(', ');
   return { status, headers, body: JSON.stringify(body) };
 }

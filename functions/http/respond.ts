@@ -7,7 +7,7 @@ export function respond<Desc extends DescMessage>(
   c: Context,
   schema: Desc,
   message: MessageShape<Desc>,
-  status: 200 = 200,
+  status: 200 | 201 = 200,
 ): Response {
   const { format, contentType } = responseFormat(c);
   const headers = { 'content-type': contentType, 'cache-control': 'private, no-cache', vary: 'accept' };

@@ -8,9 +8,6 @@ import type { App } from '../http/app.ts';
 import { type BodyLimits, readBody } from '../http/read-body.ts';
 import { type LocalBus, PutEventsError } from './event-bus.ts';
 
-/** Where the EventBridge client is pointed. */
-export const BUS_PATH = '/local/bus';
-
 /** The service that the client's target names, and the one operation of it that the bus has. */
 const TARGET = 'AWSEvents.PutEvents';
 
@@ -23,8 +20,9 @@ const KEEP_ALIVE_MS = 15_000;
 /** After which a listener that was cut off comes back. */
 const RETRY_MS = 1_000;
 
-export function busRoutes(app: App, bus: LocalBus): void {
-  const putEvents = async (c: Context): Promise<Response> => {
+/** Where the EventBridge client is pointed. */
+export function putEventsRoutes(app: App, bus: LocalBus): void {
+  app.post('/', async (c) => {
     const target = c.req.header('x-amz-target');
     if (target !== TARGET) {
       return awsError(
@@ -47,11 +45,11 @@ export function busRoutes(app: App, bus: LocalBus): void {
       if (!(error instanceof PutEventsError)) throw error;
       return awsError(c, 'ValidationException', error.message);
     }
-  };
-  app.post(BUS_PATH, putEvents);
-  // The SDK ends the path of its endpoint with a slash.
-  app.post(`${BUS_PATH}/`, putEvents);
+  });
+}
 
+/** Where whoever is told of changes listens. */
+export function eventRoutes(app: App, bus: LocalBus): void {
   app.get('/local/events', (c) => {
     const subscription = bus.subscribe(c.req.header('last-event-id'));
     return streamSSE(c, async (stream) => {

@@ -3,9 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../expire/membership.ts';
+import { checkSha256 } from '../settings.ts';
 import { EngineInUseError } from './dynalite.ts';
 import { pushSamples } from './samples.ts';
-import { type Engine, type LocalService, startService } from './service.ts';
+import { type Engine, type LocalAccess, type LocalService, startService } from './service.ts';
 
 // The lock file pins the SDK, so what its future versions will ask of Node says nothing here.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
@@ -17,6 +18,8 @@ interface Options {
   readonly memory: boolean;
   readonly endpoint?: string;
   readonly samples: boolean;
+  readonly auth: boolean;
+  readonly adminTokenSha256?: string;
   readonly omitAfter: number;
   readonly retireAfter: number;
   readonly announceRefreshes: boolean;
@@ -43,6 +46,14 @@ function parseDuration(value: string): number {
   if (digits !== undefined && unit !== undefined)
     return Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS];
   throw new InvalidArgumentError('A duration is a number of seconds, minutes or hours: 90s, 15m, 24h.');
+}
+
+function parseDigest(value: string): string {
+  try {
+    return checkSha256('The digest', value);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }
 
 const program = new Command('npm start --')
@@ -77,6 +88,16 @@ const program = new Command('npm start --')
       .argParser(parseDuration),
   )
   .option('--announce-refreshes', 'tell of pushes that changed nothing but counter and time, too', false)
+  .addOption(
+    new Option('--auth', 'ask callers for tokens; without an admin one is made and its token shown')
+      .default(false)
+      .conflicts('samples'),
+  )
+  .addOption(
+    new Option('--admin-token-sha256 <digest>', "SHA-256 of the first admin's token, for --auth")
+      .env('ADMIN_TOKEN_SHA256')
+      .argParser(parseDigest),
+  )
   .option('--samples', 'push the sample clusters at start and show the map', false)
   .showHelpAfterError('(npm start -- --help lists the options)');
 
@@ -86,6 +107,11 @@ function engineOf({ endpoint, memory, data }: Options): Engine {
   const folder = resolve(data);
   mkdirSync(folder, { recursive: true });
   return { kind: 'folder', folder };
+}
+
+function accessOf({ auth, adminTokenSha256 }: Options): LocalAccess {
+  if (!auth) return { kind: 'open' };
+  return { kind: 'tokens', ...(adminTokenSha256 === undefined ? {} : { adminTokenSha256 }) };
 }
 
 function describe(engine: Engine): string {
@@ -155,12 +181,21 @@ const service = await startService({
   host: options.host,
   membership,
   announceRefreshes: options.announceRefreshes,
+  access: accessOf(options),
 }).catch((error: unknown) => fail(explain(error, options)));
 closeOnSignal(service);
 if (options.samples) await pushSamples(service.url, (line) => process.stdout.write(`${line}\n`));
 process.stdout.write(`Resource Map is ready at ${service.url} (data in ${describe(engine)}).\n`);
-process.stdout.write(
-  LOOPBACK.has(options.host)
-    ? 'It asks for no token and listens on this machine only. Ctrl-C ends it.\n'
-    : `It asks for NO TOKEN and listens on ${options.host}: whoever reaches it can change the map. Ctrl-C ends it.\n`,
-);
+if (service.firstAdminToken !== undefined) {
+  process.stdout.write(
+    `The first admin's token, shown this once: ${service.firstAdminToken}\n` +
+      'With it in RMAP_TOKEN, "rmap token issue" and "rmap trust add" let everybody else in.\n',
+  );
+}
+process.stdout.write(`${whoMayUse()} Ctrl-C ends it.\n`);
+
+function whoMayUse(): string {
+  if (options.auth) return 'It asks for tokens.';
+  if (LOOPBACK.has(options.host)) return 'It asks for no token and listens on this machine only.';
+  return `It asks for NO TOKEN and listens on ${options.host}: whoever reaches it can change the map (--auth asks).`;
+}

@@ -2,29 +2,27 @@
  * The whole service in one process: the same apps that run as functions, mounted
  * together, on an engine of its own or on one that is given.
  */
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { MiddlewareHandler } from 'hono';
 import { DEFAULT_MEMBERSHIP, type Membership } from '../expire/membership.ts';
-import { createApp } from '../http/app.ts';
-import { mapRoutes } from '../map/routes.ts';
+import { type App, createApp } from '../http/app.ts';
 import { ChangeSignal } from '../map/wait.ts';
 import { announcer } from '../notify/announce.ts';
 import { eventBridgeClient } from '../notify/client.ts';
 import { EventPublisher } from '../notify/publisher.ts';
-import { capacityRoutes } from '../plan/routes-capacity.ts';
-import { pushRoutes } from '../push/routes.ts';
-import { DEFAULT_CACHE_BYTES } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
-import { createTables } from '../store/create-tables.ts';
+import { createTable, createTables } from '../store/create-tables.ts';
 import { DEFAULT_SHARDS, type Tables } from '../store/tables.ts';
+import { TrustStore, trustTableDefinition } from '../store/trust-store.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../telemetry.ts';
-import { BUS_PATH, busRoutes } from './bus-routes.ts';
+import { openAccess } from './access.ts';
+import { localApp } from './app.ts';
+import { putEventsRoutes } from './bus-routes.ts';
 import { startDynalite } from './dynalite.ts';
 import { LocalBus } from './event-bus.ts';
 import { changesOfEndpoint, changesOfOwnEngine, type HeadChanges } from './head-changes.ts';
 import { listen } from './http-server.ts';
-import { indexRoutes } from './index-routes.ts';
 import { SWEEP_EVERY_MS, startSweepTimer } from './sweep-timer.ts';
 
 /** Where the data is: a folder, memory, or a DynamoDB that somebody else runs. */
@@ -46,16 +44,32 @@ export interface ServiceOptions {
   readonly announceRefreshes?: boolean;
   /** Milliseconds between two sweeps. */
   readonly sweepEveryMs?: number;
+  /** Whether callers need a token. Absent: they do not. */
+  readonly access?: LocalAccess;
 }
+
+export type LocalAccess =
+  | { readonly kind: 'open' }
+  | {
+      readonly kind: 'tokens';
+      /** SHA-256 in hex of the first admin's token; absent: one is made where there is no admin yet. */
+      readonly adminTokenSha256?: string;
+    };
 
 /** A running service. */
 export interface LocalService {
   readonly url: string;
+  /** The token of an admin, made since there was none: it is told once, here. */
+  readonly firstAdminToken?: string;
   /** Takes no further request, answers those under way, and closes the engine. */
   close(): Promise<void>;
 }
 
 const LOCAL_TABLES: Tables = { heads: 'ClusterHeads', bodies: 'SnapshotBodies', shards: DEFAULT_SHARDS };
+
+const TRUST_TABLE = 'Trust';
+
+const LOOPBACK = '127.0.0.1';
 
 /** Starts the service; it answers once this resolves. */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
@@ -67,18 +81,17 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     await createTables(client, tables);
     const changes = await headChanges(options.engine, client, tables.heads, telemetry);
     const store = storeOn(client, tables);
+    await createTable(client, trustTableDefinition(TRUST_TABLE));
+    const trust = new TrustStore(client, TRUST_TABLE);
+    const access = await openAccess(options.access, trust, telemetry);
+    const { firstAdminToken } = access;
     const bus = new LocalBus();
-    const app = createApp(telemetry);
     const waiters = new ChangeSignal();
-    app.use(wakeAfterWrites(waiters));
-    indexRoutes(app);
-    pushRoutes(app, { store, telemetry, now: Date.now });
-    mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
-    capacityRoutes(app, { store, telemetry, now: Date.now });
-    busRoutes(app, bus);
+    const app = localApp({ store, trust, access, bus, waiters, telemetry });
     const server = await listen(app, options.host, options.port);
     const { port } = server.address() as AddressInfo;
-    const events = eventBridgeClient(`${httpUrl(reachable(options.host), port)}${BUS_PATH}`);
+    const busServer = await listen(busApp(bus, telemetry), LOOPBACK, 0);
+    const events = eventBridgeClient(httpUrl(LOOPBACK, (busServer.address() as AddressInfo).port));
     const publisher = new EventPublisher(events, 'default');
     const announceRefreshes = options.announceRefreshes ?? false;
     changes.start(announcer({ publisher, telemetry, announceRefreshes, now: Date.now }), telemetry);
@@ -89,6 +102,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     );
     return {
       url: httpUrl(options.host, port),
+      ...(firstAdminToken === undefined ? {} : { firstAdminToken }),
       close: async () => {
         waiters.end();
         await sweeper.stop();
@@ -98,10 +112,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
         bus.close();
         await changes.stop();
         events.destroy();
-        await new Promise<void>((resolve) => {
-          server.close(() => resolve());
-          server.closeIdleConnections();
-        });
+        await closeServer(server);
+        await closeServer(busServer);
         client.destroy();
         await engine.close();
       },
@@ -113,12 +125,21 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   }
 }
 
-/** Whoever waits for a change looks at once when this process has made one. */
-function wakeAfterWrites(changes: ChangeSignal): MiddlewareHandler {
-  return async (c, next) => {
-    await next();
-    if ((c.req.method === 'PUT' || c.req.method === 'DELETE') && c.res.ok) changes.notify();
-  };
+/**
+ * The bus takes events on a port of its own that only this machine reaches: the client of
+ * EventBridge has no token of ours, and nobody else may put events on it.
+ */
+function busApp(bus: LocalBus, telemetry: Telemetry): App {
+  const app = createApp(telemetry, { kind: 'open' });
+  putEventsRoutes(app, bus);
+  return app;
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
 }
 
 async function startEngine(engine: Engine): Promise<{ endpoint: string; close(): Promise<void> }> {
@@ -145,9 +166,4 @@ function headChanges(
 
 function httpUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** An address to listen on for all that a machine has is none to connect to. */
-function reachable(host: string): string {
-  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 }

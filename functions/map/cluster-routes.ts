@@ -5,6 +5,7 @@ import { ClusterListSchema, ClusterStatusSchema, FindingSchema } from '../gen/re
 import { spliceClusterJson } from '../globalmap/splice-json.ts';
 import { spliceClusterProtobuf } from '../globalmap/splice-protobuf.ts';
 import type { App } from '../http/app.ts';
+import { maySeeCluster } from '../http/auth/principal.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../http/cluster-path.ts';
 import { responseFormat } from '../http/media-type.ts';
 import { refuseUnknownParameters } from '../http/query.ts';
@@ -22,7 +23,8 @@ import { standingWarnings } from './standing-warnings.ts';
 export function clusterRoutes(app: App, map: MapReader, { store, now, maxAnswerBytes }: MapDeps): void {
   app.get('/v1/clusters', async (c) => {
     refuseUnknownParameters(c, []);
-    const heads = await map.allHeads();
+    const principal = c.get('principal');
+    const heads = (await map.allHeads()).filter((head) => maySeeCluster(principal, head.clusterId));
     const clusters = heads.map((head) => clusterStatus(head, now()));
     return respond(c, ClusterListSchema, create(ClusterListSchema, { clusters }));
   });

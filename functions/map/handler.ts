@@ -1,5 +1,6 @@
 /** Lambda entry: the map and what is known of each cluster. */
 import { createApp } from '../http/app.ts';
+import { deployedAccess } from '../http/auth/deployed-access.ts';
 import { lambdaHandler } from '../http/lambda.ts';
 import { MAX_LAMBDA_ANSWER_BYTES } from '../http/limits.ts';
 import { cacheBytesOf, tablesFromEnvironment } from '../settings.ts';
@@ -8,9 +9,10 @@ import { emfTelemetry } from '../telemetry-emf.ts';
 import { mapRoutes } from './routes.ts';
 
 const telemetry = emfTelemetry('map');
-const app = createApp(telemetry);
+const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
+const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry));
 mapRoutes(app, {
-  store: storeOn(dynamoClient(process.env.DYNAMODB_ENDPOINT), tablesFromEnvironment(process.env)),
+  store: storeOn(dynamo, tablesFromEnvironment(process.env)),
   telemetry,
   now: Date.now,
   cacheBytes: cacheBytesOf(process.env),

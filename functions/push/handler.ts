@@ -1,5 +1,6 @@
 /** Lambda entry: pushes and omissions. */
 import { createApp } from '../http/app.ts';
+import { deployedAccess } from '../http/auth/deployed-access.ts';
 import { lambdaHandler } from '../http/lambda.ts';
 import { tablesFromEnvironment } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
@@ -7,9 +8,10 @@ import { emfTelemetry } from '../telemetry-emf.ts';
 import { pushRoutes } from './routes.ts';
 
 const telemetry = emfTelemetry('push');
-const app = createApp(telemetry);
+const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
+const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry));
 pushRoutes(app, {
-  store: storeOn(dynamoClient(process.env.DYNAMODB_ENDPOINT), tablesFromEnvironment(process.env)),
+  store: storeOn(dynamo, tablesFromEnvironment(process.env)),
   telemetry,
   now: Date.now,
 });

@@ -19,6 +19,7 @@ const ENVIRONMENT = {
   HEADS_TABLE: 'heads',
   BODIES_TABLE: 'bodies',
   HEAD_SHARDS: '8',
+  TRUST_TABLE: 'trust',
   AWS_REGION: 'us-east-1',
   AWS_ACCESS_KEY_ID: 'bench',
   AWS_SECRET_ACCESS_KEY: 'bench',

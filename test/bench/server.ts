@@ -36,7 +36,7 @@ const telemetry = {
 const PROTOBUF = 'application/x-protobuf';
 
 async function appOf() {
-  const app = createApp(telemetry);
+  const app = createApp(telemetry, { kind: 'open' });
   const mapDeps = { telemetry, now: Date.now, cacheBytes: 2_000_000_000 };
   if (kind === 'dynamodb') {
     mapRoutes(app, { ...mapDeps, store: storeOn(dynamoClient(endpoint), BENCH_TABLES) });

@@ -19,6 +19,8 @@ export function sendRaw(
   timeoutMs = 15_000,
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
+  const first = Buffer.from(typeof request === 'string' ? request : (request[0] ?? '')).toString('latin1');
+  const bodyless = first.startsWith('HEAD ');
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     const received: Buffer[] = [];
@@ -28,20 +30,21 @@ export function sendRaw(
     });
     const finish = (error?: Error): void => {
       clearTimeout(timer);
-      const answer = parse(Buffer.concat(received));
+      const answer = parse(Buffer.concat(received), bodyless);
       if (answer !== undefined) resolve(answer);
       else reject(error ?? new Error('The connection was closed without an answer.'));
     };
     socket.on('data', (chunk) => {
       received.push(chunk);
-      if (parse(Buffer.concat(received)) !== undefined) socket.destroy();
+      if (parse(Buffer.concat(received), bodyless) !== undefined) socket.destroy();
     });
     socket.on('error', finish);
     socket.on('close', () => finish());
   });
 }
 
-function parse(bytes: Buffer): RawAnswer | undefined {
+/** @param bodyless the answer to HEAD has the length of a body that does not come */
+function parse(bytes: Buffer, bodyless: boolean): RawAnswer | undefined {
   const head = bytes.indexOf('\r\n\r\n');
   if (head === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, head).split('\r\n');
@@ -52,6 +55,6 @@ function parse(bytes: Buffer): RawAnswer | undefined {
     }),
   );
   const body = bytes.subarray(head + 4);
-  if (body.length < Number(headers.get('content-length') ?? 0)) return undefined;
+  if (!bodyless && body.length < Number(headers.get('content-length') ?? 0)) return undefined;
   return { status: Number(statusLine.split(' ')[1]), headers, body: body.toString('utf8') };
 }

@@ -145,7 +145,7 @@ describe.skipIf(local === undefined)('on DynamoDB Local', () => {
     }
     consumed();
     const telemetry = jsonLinesTelemetry();
-    const app = createApp(telemetry);
+    const app = createApp(telemetry, { kind: 'open' });
     mapRoutes(app, { store, telemetry, now: () => NOW_MS, cacheBytes: 0 });
 
     const map = await app.request('/v1/map');

@@ -40,7 +40,7 @@ function serve(store: TestStore) {
     },
     { step: 'initialize' },
   );
-  const app = createApp(telemetry);
+  const app = createApp(telemetry, { kind: 'open' });
   mapRoutes(app, { store, telemetry, now: () => NOW_MS, cacheBytes: 1_000_000 });
   const get = async (path: string) => {
     const answer = await app.request(path);

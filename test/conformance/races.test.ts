@@ -92,7 +92,7 @@ function racer(store: TestStore, role: 'writer' | 'reader', group: Group) {
 
 function serve(store: TestStore) {
   const telemetry = jsonLinesTelemetry();
-  const app = createApp(telemetry);
+  const app = createApp(telemetry, { kind: 'open' });
   mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: 0 });
   return app;
 }

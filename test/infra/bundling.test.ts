@@ -8,10 +8,12 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GlobalResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { newToken, tokenDigest } from '../../functions/http/auth/static-token.ts';
 import { type EmbeddedDynamo, startDynalite } from '../../functions/local/dynalite.ts';
 import { encodeBody } from '../../functions/snapshot/canonical.ts';
 import { dynamoClient } from '../../functions/store/client.ts';
-import { createTables } from '../../functions/store/create-tables.ts';
+import { createTable, createTables } from '../../functions/store/create-tables.ts';
+import { trustTableDefinition } from '../../functions/store/trust-store.ts';
 import { type Bundle, bundleFunction, bundleFunctions, ROOT } from '../../infra/bundling.ts';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import {
@@ -31,8 +33,10 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 440_000,
-  map: 445_000,
+  push: 470_000,
+  map: 475_000,
+  access: 405_000,
+  about: 55_000,
   notify: 305_000,
   expire: 315_000,
 };
@@ -107,31 +111,44 @@ describe.each(FUNCTION_NAMES)('the bundle of %s', (name) => {
     expect(sources).toContain(FUNCTIONS[name].entry);
     expect(sources.filter((source) => !/^(functions|infra)\/.*\.ts$/.test(source))).toEqual([]);
     const code = (await readFile(bundleOf(name).file, 'utf8')).split('\n');
-    const line = code.findIndex((text) => text.includes('is not set; the deployed stack sets it'));
-    const column = code[line]?.indexOf('is not set; the deployed stack sets it') ?? -1;
+    // The function that needs nothing reads no settings.
+    const [text, source] =
+      name === 'about'
+        ? ['The request id finds the cause', 'functions/errors.ts']
+        : ['is not set; the deployed stack sets it', 'functions/settings.ts'];
+    const line = code.findIndex((each) => each.includes(text));
+    const column = code[line]?.indexOf(text) ?? -1;
     const entry = new SourceMap(json).findEntry(line, column);
-    expect(entry).toMatchObject({ originalSource: 'functions/settings.ts' });
+    expect(entry).toMatchObject({ originalSource: source });
   });
 });
 
 describe('the built functions, given events of API Gateway', () => {
+  const admin = newToken();
   const environment = {
     HEADS_TABLE: 'Heads',
     BODIES_TABLE: 'Bodies',
     HEAD_SHARDS: '4',
+    TRUST_TABLE: 'Trust',
+    ADMIN_TOKEN_SHA256: tokenDigest(admin),
     AWS_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
   };
   const before = { ...process.env };
   let engine: EmbeddedDynamo;
+  let agent: string;
+  let scheduler: string;
 
   beforeAll(async () => {
     engine = await startDynalite();
     Object.assign(process.env, environment, { DYNAMODB_ENDPOINT: engine.endpoint });
     const client = dynamoClient(engine.endpoint);
     await createTables(client, { heads: 'Heads', bodies: 'Bodies', shards: 4 });
+    await createTable(client, trustTableDefinition('Trust'));
     client.destroy();
+    agent = await issue('ROLE_AGENT', clusterId);
+    scheduler = await issue('ROLE_SCHEDULER');
   });
   afterAll(async () => {
     process.env = before;
@@ -139,14 +156,34 @@ describe('the built functions, given events of API Gateway', () => {
   });
 
   /** Loads the bundle once, as the runtime does, and calls it. */
-  async function call(name: FunctionName, request: ClientRequest): Promise<ClientResponse> {
+  async function call(
+    name: FunctionName,
+    request: ClientRequest,
+    token: string | undefined = name === 'push' ? agent : scheduler,
+  ): Promise<ClientResponse> {
     const { handler } = createRequire(import.meta.url)(bundleOf(name).file) as {
       handler: (
         event: APIGatewayProxyEventV2,
         context: Context,
       ) => Promise<APIGatewayProxyStructuredResultV2>;
     };
-    return clientResponse(await handler(httpEvent(request), lambdaContext(name)));
+    const headers = { authorization: `Bearer ${token}`, ...request.headers };
+    return clientResponse(await handler(httpEvent({ ...request, headers }), lambdaContext(name)));
+  }
+
+  /** Has the function that manages access issue a token. */
+  async function issue(role: string, agentOf = ''): Promise<string> {
+    const issued = await call(
+      'access',
+      {
+        method: 'POST',
+        target: '/v1/tokens',
+        headers: { 'content-type': 'application/json' },
+        body: Buffer.from(JSON.stringify({ role, clusterId: agentOf })),
+      },
+      admin,
+    );
+    return JSON.parse(issued.body.toString()).secret;
   }
 
   // An EKS cluster's ARN as its id: the front decodes %2F and %3A before the function sees the path.
@@ -196,7 +233,8 @@ describe('the built functions, given events of API Gateway', () => {
       headers: { 'Content-Type': 'application/json' },
       body: json,
     };
-    const outcomes = [await call('push', request), await call('push', request)].map(
+    const token = await issue('ROLE_AGENT', 'text');
+    const outcomes = [await call('push', request, token), await call('push', request, token)].map(
       ({ body }) => JSON.parse(body.toString()).outcome,
     );
     expect(outcomes).toEqual(['PUSH_OUTCOME_PUBLISHED', 'PUSH_OUTCOME_ALREADY_PUBLISHED']);
@@ -227,5 +265,52 @@ describe('the built functions, given events of API Gateway', () => {
     });
     const clock = await call('map', { method: 'GET', target: '/v1/map/clock' });
     expect(JSON.parse(clock.body.toString()).vectorClock).toEqual({ text: '1' });
+  });
+
+  // What the front has decoded must lead an agent to no other cluster than the encoded path would.
+  test.each([
+    '/v1/clusters/text',
+    '/v1/clusters/%74ext',
+    '/v1/clusters/%2574ext',
+    `${path}/../text`,
+    `${path}%2F..%2Ftext`,
+    '/v1/clusters/text/snapshot',
+    '/v1/clusters/text%2Fsnapshot',
+    `${path}/snapshot/../../text/snapshot`,
+    `${path}%3F/../../text`,
+    `${path}%23`,
+    '/v1/clusters//text',
+  ])('an agent does nothing with another cluster at %s', async (target) => {
+    const requests = [
+      ['map', 'GET'],
+      ['push', 'DELETE'],
+      ['push', 'PUT'],
+    ] as const;
+    for (const [name, method] of requests) {
+      const answer = await call(name, { method, target }, agent);
+      expect([method, answer.status >= 400]).toEqual([method, true]);
+    }
+    const status = await call('map', { method: 'GET', target: '/v1/clusters/text' });
+    expect(JSON.parse(status.body.toString())).toMatchObject({
+      state: 'CLUSTER_STATE_INCLUDED',
+      highWaterMark: '1',
+    });
+  });
+
+  test('nobody gets anything without a token, or with a wrong one', async () => {
+    for (const authorization of ['', 'Bearer', `Bearer ${agent}x`, 'Bearer a.b.c']) {
+      for (const name of ['push', 'map', 'access'] as const) {
+        const target = name === 'access' ? '/v1/tokens' : path;
+        const method = name === 'push' ? 'DELETE' : 'GET';
+        const answer = await call(name, { method, target, headers: { authorization } });
+        expect(answer.status).toBe(401);
+        expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="resource-map"/);
+      }
+    }
+  });
+
+  test('everybody may know that the service is up', async () => {
+    const answer = await call('about', { method: 'GET', target: '/healthz', headers: { authorization: '' } });
+    expect(JSON.parse(answer.body.toString())).toEqual({ status: 'ok' });
   });
 });

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { aboutRoutes } from '../../functions/about/routes.ts';
+import { accessRoutes } from '../../functions/access/routes.ts';
 import { createApp } from '../../functions/http/app.ts';
 import { mapRoutes } from '../../functions/map/routes.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/store/client.ts';
+import { TrustStore } from '../../functions/store/trust-store.ts';
 import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
 import type { FunctionName } from '../../infra/functions.ts';
 import { routeKey } from '../../infra/http-front.ts';
@@ -11,18 +14,28 @@ import { routeOf } from './deployed/http-front.ts';
 
 const telemetry = jsonLinesTelemetry(() => undefined);
 const store = storeOn(dynamoClient('http://127.0.0.1:1'), { heads: 'heads', bodies: 'bodies', shards: 1 });
-const deps = { store, telemetry, now: Date.now, cacheBytes: 0 };
+const deps = {
+  store,
+  trust: new TrustStore(dynamoClient('http://127.0.0.1:1'), 'trust'),
+  telemetry,
+  now: Date.now,
+  cacheBytes: 0,
+  loopbackIssuers: false,
+  changed: () => undefined,
+};
 
 /** The requests that each function's app has a handler for, an id with a slash put in for its variable. */
 function requestsOf(name: FunctionName): readonly { readonly method: string; readonly path: string }[] {
-  const app = createApp(telemetry);
+  const app = createApp(telemetry, { kind: 'open' });
   if (name === 'push') pushRoutes(app, deps);
   if (name === 'map') mapRoutes(app, deps);
+  if (name === 'access') accessRoutes(app, deps);
+  if (name === 'about') aboutRoutes(app);
   return app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => ({
       method,
-      path: path.replace(/:\w+\{[^}]*\}/g, 'arn:aws:eks:eu:1:cluster/a'),
+      path: path.replace(/:\w+\{[^}]*\}/g, 'arn:aws:eks:eu:1:cluster/a').replace(/:\w+$/, '{id}'),
     }));
 }
 
@@ -32,7 +45,7 @@ function calledFor(method: string, path: string): FunctionName {
   return ROUTES.find((route) => routeKey(route) === key)?.function ?? DEFAULT_FUNCTION;
 }
 
-describe.each(['push', 'map'] as const)('the routes of %s', (name) => {
+describe.each(['push', 'map', 'access', 'about'] as const)('the routes of %s', (name) => {
   const requests = requestsOf(name);
 
   test('are there', () => {

@@ -29,6 +29,7 @@ const other = workshop.synthesise({
   logDays: '90',
   archiveDays: '7',
   alarmEmail: 'on-call@example.com',
+  adminTokenSha256: '0123456789abcdef'.repeat(4),
   domainName: 'map.example.com',
   certificateArn: CERTIFICATE,
   hostedZoneId: 'Z0123456789ABCDEFGHIJ',
@@ -49,7 +50,7 @@ function resources(of: Template, type: string): Readonly<Record<string, Resource
 describe('the tables', () => {
   test('are on demand, with point-in-time recovery, and outlive the stack', () => {
     const tables = Object.values(resources(template, 'AWS::DynamoDB::Table'));
-    expect(tables).toHaveLength(2);
+    expect(tables).toHaveLength(3);
     for (const table of tables) {
       expect(table).toMatchObject({
         DeletionPolicy: 'Retain',
@@ -97,6 +98,36 @@ describe('the tables', () => {
       expect(table).toMatchObject({
         DeletionPolicy: 'Delete',
         Properties: { DeletionProtectionEnabled: false },
+      });
+    }
+  });
+});
+
+describe('who is trusted', () => {
+  test('is kept apart from the map, with tokens that expire', () => {
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      KeySchema: [
+        { AttributeName: 'kind', KeyType: 'HASH' },
+        { AttributeName: 'id', KeyType: 'RANGE' },
+      ],
+      StreamSpecification: Match.absent(),
+      TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
+    });
+  });
+
+  test('is known to every function that has callers, and begins with the admin that is set', () => {
+    const variables = (of: Template, name: string): Readonly<Record<string, unknown>> => {
+      const [found] = Object.values(resources(of, 'AWS::Lambda::Function')).filter(
+        ({ Properties }) => Properties.FunctionName === name,
+      );
+      if (found === undefined) throw new Error(`There is no function ${name}.`);
+      return (found.Properties.Environment as { Variables: Record<string, unknown> }).Variables;
+    };
+    for (const name of ['push', 'map', 'access']) {
+      expect(variables(template, `resource-map-dev-${name}`)).toHaveProperty('TRUST_TABLE');
+      expect(variables(template, `resource-map-dev-${name}`)).not.toHaveProperty('ADMIN_TOKEN_SHA256');
+      expect(variables(other.template, `resource-map-blue-${name}`)).toMatchObject({
+        ADMIN_TOKEN_SHA256: '0123456789abcdef'.repeat(4),
       });
     }
   });
@@ -151,8 +182,22 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     // The node types of the snapshot before, when the content is new.
     'dynamodb:BatchGetItem on Bodies',
     'dynamodb:PutItem on Bodies',
+    'dynamodb:GetItem on Trust',
   ],
-  map: ['dynamodb:GetItem on Heads', 'dynamodb:Query on Heads', 'dynamodb:BatchGetItem on Bodies'],
+  map: [
+    'dynamodb:GetItem on Heads',
+    'dynamodb:Query on Heads',
+    'dynamodb:BatchGetItem on Bodies',
+    'dynamodb:GetItem on Trust',
+  ],
+  // Nobody else may write who is trusted.
+  access: [
+    'dynamodb:GetItem on Trust',
+    'dynamodb:PutItem on Trust',
+    'dynamodb:DeleteItem on Trust',
+    'dynamodb:Query on Trust',
+  ],
+  about: [],
   notify: [
     'dynamodb:DescribeStream on Heads stream',
     'dynamodb:GetRecords on Heads stream',
@@ -191,7 +236,7 @@ function allowed(statements: readonly Statement[]): readonly string[] {
 function resourceName(resource: unknown): string {
   if (resource === '*') return '*';
   const [id = '', attribute] = (resource as { 'Fn::GetAtt': [string, string] })['Fn::GetAtt'];
-  const name = ['Heads', 'Bodies', 'Bus', 'DeadLetters', 'Logs'].find((each) => id.includes(each));
+  const name = ['Heads', 'Bodies', 'Trust', 'Bus', 'DeadLetters', 'Logs'].find((each) => id.includes(each));
   return attribute === 'StreamArn' ? `${name} stream` : String(name);
 }
 
@@ -227,12 +272,20 @@ describe('the HTTP API', () => {
     expect(Object.fromEntries(routes)).toEqual({
       'PUT /v1/clusters/{id+}': 'Push',
       'DELETE /v1/clusters/{id+}': 'Push',
-      'POST /v1/snapshots/validate': 'Push',
       'GET /v1/clusters': 'Map',
       'GET /v1/clusters/{id+}': 'Map',
       'GET /v1/map': 'Map',
       'GET /v1/map/clock': 'Map',
       'POST /v1/map/sync': 'Map',
+      'POST /v1/snapshots/validate': 'Push',
+      'POST /v1/registrations': 'Access',
+      'GET /v1/registrations': 'Access',
+      'DELETE /v1/registrations/{id}': 'Access',
+      'POST /v1/tokens': 'Access',
+      'GET /v1/tokens': 'Access',
+      'DELETE /v1/tokens/{id}': 'Access',
+      'GET /': 'About',
+      'GET /healthz': 'About',
       $default: 'Map',
     });
   });
@@ -293,7 +346,11 @@ function integrationTarget(target: unknown): string {
   const parts = (target as { 'Fn::Join': [string, readonly unknown[]] })['Fn::Join'][1];
   const id = (parts.find((part) => typeof part === 'object') as { Ref: string }).Ref;
   const uri = resources(template, 'AWS::ApiGatewayV2::Integration')[id]?.Properties.IntegrationUri;
-  return /^(Push|Map|Notify|Expire)/.exec((uri as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0])?.[1] ?? '?';
+  return (
+    /^(Push|Map|Access|About|Notify|Expire)/.exec(
+      (uri as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0],
+    )?.[1] ?? '?'
+  );
 }
 
 describe('changes', () => {
@@ -434,6 +491,7 @@ describe('the operator', () => {
       'BusName',
       'DeadLetterQueue',
       'HeadsTable',
+      'TrustTable',
       'Url',
     ]);
   });
@@ -448,6 +506,8 @@ describe('the operator', () => {
     expect(concurrency).toEqual({
       'resource-map-blue-push': 0,
       'resource-map-blue-map': 0,
+      'resource-map-blue-access': 0,
+      'resource-map-blue-about': 0,
       'resource-map-blue-expire': 0,
       'resource-map-blue-notify': undefined,
     });
@@ -528,6 +588,8 @@ describe('the template', () => {
       exceptions.map(({ id, path }) => `${id} ${path.replace(/^Http\/.*/, 'every route')}`).sort(),
     ).toEqual([
       ...[...ROUTES, 'default'].map(() => 'AwsSolutions-APIG4 every route'),
+      'AwsSolutions-IAM5 About/Role',
+      'AwsSolutions-IAM5 Access/Role',
       'AwsSolutions-IAM5 Expire/Role',
       'AwsSolutions-IAM5 Map/Role',
       'AwsSolutions-IAM5 Notify/Role',

@@ -4,7 +4,7 @@ import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge
 import { serve } from '@hono/node-server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../functions/http/app.ts';
-import { BUS_PATH, busRoutes } from '../../functions/local/bus-routes.ts';
+import { eventRoutes, putEventsRoutes } from '../../functions/local/bus-routes.ts';
 import { LocalBus } from '../../functions/local/event-bus.ts';
 import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
 import { listen } from './sse.ts';
@@ -17,8 +17,9 @@ describe('The local bus', () => {
 
   beforeEach(async () => {
     bus = new LocalBus(() => 1_767_225_600_123);
-    const app = createApp(new RecordedTelemetry());
-    busRoutes(app, bus);
+    const app = createApp(new RecordedTelemetry(), { kind: 'open' });
+    putEventsRoutes(app, bus);
+    eventRoutes(app, bus);
     server = await new Promise<Server>((resolve) => {
       const starting = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, () =>
         resolve(starting as Server),
@@ -26,7 +27,7 @@ describe('The local bus', () => {
     });
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     client = new EventBridgeClient({
-      endpoint: `${url}${BUS_PATH}`,
+      endpoint: url,
       region: 'us-east-1',
       credentials: { accessKeyId: 'x', secretAccessKey: 'y' },
       maxAttempts: 1,
@@ -47,7 +48,7 @@ describe('The local bus', () => {
   });
   const put = (...entries: object[]) => client.send(new PutEventsCommand({ Entries: entries }));
   const raw = (body: string, target = 'AWSEvents.PutEvents') =>
-    fetch(`${url}${BUS_PATH}`, {
+    fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': target },
       body,

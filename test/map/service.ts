@@ -33,7 +33,7 @@ export async function serveStore(
     gauge: () => undefined,
   };
   const changes = new ChangeSignal();
-  const app = createApp(telemetry);
+  const app = createApp(telemetry, { kind: 'open' });
   extend(app);
   pushRoutes(app, { store, telemetry, now: Date.now });
   mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: 1_000_000, changes, ...options });

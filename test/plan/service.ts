@@ -26,7 +26,7 @@ export async function serveStore(store: Store, options: Partial<CapacityDeps> = 
     count: () => undefined,
     gauge: () => undefined,
   };
-  const app = createApp(telemetry);
+  const app = createApp(telemetry, { kind: 'open' });
   pushRoutes(app, { store, telemetry, now: Date.now });
   capacityRoutes(app, { store, telemetry, now: Date.now, ...options });
   const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false });

@@ -41,7 +41,7 @@ const {
 const client = dynamoClient(endpoint);
 const store = storeOn(client, tables);
 const telemetry = jsonLinesTelemetry();
-const app = createApp(telemetry);
+const app = createApp(telemetry, { kind: 'open' });
 pushRoutes(app, { store, telemetry, now: Date.now });
 mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: 10_000_000 });
 

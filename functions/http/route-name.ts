@@ -1,0 +1,6 @@
+/** Names of routes, as tables and documents have them. */
+
+/** The method and the path as a caller writes it: `GET /v1/clusters/{id}`, without the pattern of the parameter. */
+export function routeName({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path.replace(/:(\w+)(?:\{(?:[^{}]|\{[^{}]*\})*\})?/g, '{$1}')}`;
+}

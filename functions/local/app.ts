@@ -1,0 +1,46 @@
+/** Every route there is in one app, as the local service has it; deployed, each function has some of them. */
+import type { MiddlewareHandler } from 'hono';
+import { aboutRoutes } from '../about/routes.ts';
+import { accessRoutes } from '../access/routes.ts';
+import { type App, createApp } from '../http/app.ts';
+import { mapRoutes } from '../map/routes.ts';
+import type { ChangeSignal } from '../map/wait.ts';
+import { capacityRoutes } from '../plan/routes-capacity.ts';
+import { pushRoutes } from '../push/routes.ts';
+import { DEFAULT_CACHE_BYTES } from '../settings.ts';
+import type { Store } from '../store/commit.ts';
+import type { TrustStore } from '../store/trust-store.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { OpenedAccess } from './access.ts';
+import { eventRoutes } from './bus-routes.ts';
+import type { LocalBus } from './event-bus.ts';
+
+export interface LocalAppDeps {
+  readonly store: Store;
+  readonly trust: TrustStore;
+  readonly access: Pick<OpenedAccess, 'access' | 'changed'>;
+  readonly bus: LocalBus;
+  readonly waiters: ChangeSignal;
+  readonly telemetry: Telemetry;
+}
+
+export function localApp({ store, trust, access, bus, waiters, telemetry }: LocalAppDeps): App {
+  const app = createApp(telemetry, access.access);
+  const common = { telemetry, now: Date.now };
+  app.use(wakeAfterWrites(waiters));
+  aboutRoutes(app);
+  accessRoutes(app, { ...common, trust, loopbackIssuers: true, changed: access.changed });
+  pushRoutes(app, { ...common, store });
+  mapRoutes(app, { ...common, store, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
+  capacityRoutes(app, { ...common, store });
+  eventRoutes(app, bus);
+  return app;
+}
+
+/** Whoever waits for a change looks at once when this process has made one. */
+function wakeAfterWrites(changes: ChangeSignal): MiddlewareHandler {
+  return async (c, next) => {
+    await next();
+    if ((c.req.method === 'PUT' || c.req.method === 'DELETE') && c.res.ok) changes.notify();
+  };
+}
