@@ -86,7 +86,7 @@ function counts(of: Counted): readonly string[] {
     String(of.idleNodes),
     `${of.free}/${of.accelerators}`,
     demand.join(' + ') || '-',
-    of.deficit === 0n ? '-' : `${of.deficitUndecided ? '≤' : ''}${of.deficit}`,
+    of.deficit === 0n ? '-' : `${of.deficit}${of.deficitUndecided ? ' (undecided)' : ''}`,
     of.headroomNodes === undefined ? '?' : String(of.headroomNodes),
   ];
 }

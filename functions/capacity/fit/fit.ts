@@ -73,7 +73,7 @@ export function answerShapes(
 
 function answerCandidate(candidate: Candidate, chains: number, taken: Taken, work: Work): CandidateFit {
   const present = presentRoom(candidate, chains, taken, work);
-  const scaled = scaledRoom(candidate, chains, taken, work);
+  const scaled = scaledRoom(candidate, chains, present, taken, work);
   const fits = verdict(present.bounds, chains);
   // What fits without new nodes fits with them: a pool need not add any.
   const withScaleOut = scaled === undefined ? undefined : higher(present.bounds, scaled.bounds);

@@ -95,18 +95,33 @@ export class Room {
     }));
   }
 
-  /** Never below the number of chains that fit: for each class, the slots that it has in its targets. */
-  mostChains(): number {
-    let most = MAX_CHAINS;
-    for (const { accelerators, perChain, targets } of this.candidate.classes) {
+  /**
+   * Never below the number of chains that fit. For each class, with s its size: a pod takes
+   * ⌊size/s⌋ slots of s and a node has ⌊free/s⌋, so the chains take what the pods of it and of those
+   * that may stand nowhere else need.
+   *
+   * @param behindDemand whether all of the demand has its place first
+   */
+  mostChains(behindDemand: boolean): number {
+    let most = BigInt(MAX_CHAINS);
+    for (const { accelerators, targets } of this.candidate.classes) {
       const standing = new Set(targets);
-      let slots = 0;
-      for (const { target, size, count } of this.bins) {
-        if (standing.has(target)) slots += Math.floor(size / accelerators) * count;
+      const slots = (size: number, count: number): bigint =>
+        BigInt(Math.floor(size / accelerators)) * BigInt(count);
+      const within = (others: readonly number[]): boolean => others.every((target) => standing.has(target));
+      let left = 0n;
+      for (const { target, size, count } of this.bins) if (standing.has(target)) left += slots(size, count);
+      if (behindDemand) {
+        for (const { targets, size, count } of this.#demand) if (within(targets)) left -= slots(size, count);
       }
-      most = Math.min(most, Math.floor(slots / perChain));
+      let perChain = 0n;
+      for (const other of this.candidate.classes) {
+        if (within(other.targets)) perChain += slots(other.accelerators, other.perChain);
+      }
+      const chains = left > 0n ? left / perChain : 0n;
+      if (chains < most) most = chains;
     }
-    return most;
+    return Number(most);
   }
 }
 
@@ -178,17 +193,20 @@ export function presentRoom(candidate: Candidate, asked: number, taken: Taken, w
     if (!uncertain || outcome.kind === 'packed') return answerOf(outcome);
     return room.packAlone(chains, work).kind === 'impossible' ? 'no' : 'undecided';
   };
-  return answerRoom(room, asked, pack, answer);
+  return answerRoom(room, asked, { pack, answer, behindDemand: !uncertain });
+}
+
+/** How numbers of chains are decided in a room. */
+export interface RoomRules {
+  readonly pack: (chains: number) => PackingOutcome;
+  readonly answer: (outcome: PackingOutcome, chains: number) => Answer;
+  /** Whether all of the room's demand has its place before any chain. */
+  readonly behindDemand: boolean;
 }
 
 /** Decides the number asked for, keeps its packing, and from there finds the largest number. */
-export function answerRoom(
-  room: Room,
-  asked: number,
-  pack: (chains: number) => PackingOutcome,
-  answer: (outcome: PackingOutcome, chains: number) => Answer,
-): RoomAnswer {
-  const most = room.mostChains();
+export function answerRoom(room: Room, asked: number, { pack, answer, behindDemand }: RoomRules): RoomAnswer {
+  const most = room.mostChains(behindDemand);
   const first = asked <= most ? pack(asked) : undefined;
   const forAsked = first === undefined ? 'no' : answer(first, asked);
   const holds = (chains: number): Answer => (chains === asked ? forAsked : answer(pack(chains), chains));

@@ -46,25 +46,28 @@ interface Allowance {
   readonly accelerators: bigint | undefined;
 }
 
-/** `undefined`: unknown, since for a pool concerned it is unknown what it could add for this. */
+/**
+ * `undefined`: unknown, since for a pool concerned it is unknown what it could add for this.
+ *
+ * @param present the answer for the nodes there are, which stands where no pool adds any
+ */
 export function scaledRoom(
   candidate: Candidate,
   asked: number,
+  present: RoomAnswer,
   taken: Taken,
   work: Work,
 ): RoomAnswer | undefined {
-  if (candidate.classes.some(({ targets }) => targets.length === 0)) {
-    return { bounds: { atLeast: 0, atMost: 0 }, witness: undefined };
-  }
   const pools = growingPools(candidate, taken, work);
   if (pools === 'unknown') return undefined;
+  // Pods that no target takes are not helped by more nodes either.
+  if (pools.length === 0 || candidate.classes.some(({ targets }) => targets.length === 0)) return present;
   const grown = new GrownRoom(candidate, pools, taken);
-  return answerRoom(
-    grown.room,
-    asked,
-    (chains) => grown.pack(chains, work),
-    (outcome, chains) => grown.answer(outcome, chains, work),
-  );
+  return answerRoom(grown.room, asked, {
+    pack: (chains) => grown.pack(chains, work),
+    answer: (outcome, chains) => grown.answer(outcome, chains, work),
+    behindDemand: !grown.uncertain,
+  });
 }
 
 /** A pool that can add nodes, and those of its node types that the candidate uses. */
@@ -136,7 +139,8 @@ type NewNodes = ReadonlyMap<number, number>;
 /** A candidate's room with every node that its pools may add, each pool's counted for each of its node types. */
 class GrownRoom {
   readonly room: Room;
-  readonly #uncertain: boolean;
+  /** It is undecided what of the demand can be served. */
+  readonly uncertain: boolean;
 
   constructor(
     private readonly candidate: Candidate,
@@ -145,7 +149,7 @@ class GrownRoom {
   ) {
     const grows = new Set(pools.flatMap(({ targets }) => targets.map((index) => candidate.targets[index])));
     const used = usedTargets(candidate).flatMap((index) => candidate.targets[index] ?? []);
-    this.#uncertain = used.some((target) => target.served.undecided);
+    this.uncertain = used.some((target) => target.served.undecided);
     const demand = (target: TargetView): Histogram =>
       grows.has(target) || target.served.undecided ? wholeDemandOn(target) : servedOn(target);
     const added = pools.flatMap((pool) =>
@@ -179,7 +183,7 @@ class GrownRoom {
   }
 
   answer(outcome: PackingOutcome, chains: number, work: Work): Answer {
-    if (!this.#uncertain || outcome.kind === 'packed') return answerOf(outcome);
+    if (!this.uncertain || outcome.kind === 'packed') return answerOf(outcome);
     return this.room.packAlone(chains, work).kind === 'impossible' ? 'no' : 'undecided';
   }
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { fromJsonString, type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
+import { type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
 import { Command, InvalidArgumentError } from 'commander';
 import {
   type ChainReferenceSchema,
@@ -7,6 +7,7 @@ import {
   FitResponseSchema,
   type FitRequestSchema as RequestSchema,
 } from '../../gen/resourcemap/v1/capacity_pb.ts';
+import { decodeMessage } from '../../snapshot/decode.ts';
 import { EXIT } from '../exit-codes.ts';
 import { UsageError } from '../failure.ts';
 import { fitLines } from '../fit-table.ts';
@@ -82,25 +83,19 @@ async function questionOf(file: string | undefined, options: FitOptions): Promis
 }
 
 async function readQuestion(file: string): Promise<FitQuestion> {
-  let text: string;
+  let bytes: Uint8Array;
   try {
-    text = file === '-' ? await standardInput() : await readFile(file, 'utf8');
+    bytes = file === '-' ? await standardInput() : await readFile(file);
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
-  try {
-    return fromJsonString(FitRequestSchema, text);
-  } catch (error) {
-    throw new UsageError(`${file} is no fit question in ProtoJSON: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  return decodeMessage(FitRequestSchema, bytes, 'json');
 }
 
-async function standardInput(): Promise<string> {
+async function standardInput(): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 const append = (value: string, before: readonly string[]): readonly string[] => [...before, value];

@@ -327,8 +327,8 @@ export type TargetCapacity = Message<"resourcemap.v1.TargetCapacity"> & {
   reservedDeficitPods: { [key: number]: bigint };
 
   /**
-   * The search for a packing reached its bound. The deficit may then be smaller than
-   * is said here, never larger.
+   * The search for a packing reached its bound. The deficit is then that of a packing
+   * which was found, and there may be one that serves more.
    *
    * @generated from field: bool deficit_undecided = 34;
    */
@@ -897,7 +897,8 @@ export type FitCandidate = Message<"resourcemap.v1.FitCandidate"> & {
 
   /**
    * The same when pools scale out as far as their bounds allow, which serves their
-   * deficits first. All absent: unknown, for a pool concerned has no bound.
+   * deficits first. All absent: unknown, for a pool concerned has no bound, or it is
+   * undecided what its own demand takes of it.
    *
    * @generated from field: optional bool fits_with_scale_out = 9;
    */
