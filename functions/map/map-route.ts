@@ -8,7 +8,7 @@ import { matchesEtag } from '../http/conditional.ts';
 import { encodePieces, type SendOptions, sendEncoded } from '../http/send-pieces.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import { filterOf, notModified, patienceOf, wantedForm } from './map-request.ts';
-import { filterFacts, type MapReader, versionOf } from './read-map.ts';
+import { entryOf, filterFacts, type MapReader, versionOf } from './read-map.ts';
 import { type ChangeSignal, lookUntil } from './wait.ts';
 
 export interface MapRouteDeps {
@@ -41,10 +41,11 @@ export function mapRoute(app: App, { map, answers, changes, maxAnswerBytes }: Ma
     const finished = answers.get(etag, wanted.zipped);
     if (finished !== undefined) return sendEncoded(c, finished, sendAs(etag));
 
-    const entries = await map.entries(heads, wanted);
+    const { readable, bodies } = await map.readBodies(heads, wanted);
     // What could not be read is not in the map, and so not in its etag.
-    const sentEtag = clockEtag(entries, filter, wanted.format);
+    const sentEtag = readable === heads ? etag : clockEtag(readable.map(versionOf), filter, wanted.format);
     if (matchesEtag(c, sentEtag)) return notModified(c, sentEtag, headers);
+    const entries = readable.map((head) => entryOf(head, bodies));
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
     const answer = encodePieces(splice(entries), wanted.zipped);
     if (answer instanceof Uint8Array) answers.put(sentEtag, wanted.zipped, answer);

@@ -157,7 +157,12 @@ export function entryOf(head: Head, bodies: ReadonlyMap<string, Fragment>): MapE
   const body = bodies.get(head.body.bodyId);
   if (body === undefined)
     throw new Error(`The body of cluster ${JSON.stringify(head.clusterId)} was not read.`);
-  return { ...versionOf(head), body };
+  return {
+    clusterId: head.clusterId,
+    counter: head.highWater,
+    collectedAtNanos: head.collectedAtNanos,
+    body,
+  };
 }
 
 /** Where a cluster stands in the clock. */

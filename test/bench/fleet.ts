@@ -1,20 +1,20 @@
 /** Fleets of real-sized clusters: Alibaba's, cut in five and loaded denser, under other names. */
 import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { create, fromJsonString } from '@bufbuild/protobuf';
-import {
-  ClusterIdentitySchema,
-  type ClusterResourceMap,
-  ClusterResourceMapSchema,
-} from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { create, fromJsonString, toBinary } from '@bufbuild/protobuf';
+import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { acceleratorTotals } from '../../functions/snapshot/accelerators.ts';
 import { bodyIdOf, deflateBody, type EncodedBody } from '../../functions/snapshot/body.ts';
 import { encodeBody } from '../../functions/snapshot/canonical.ts';
 import type { Head } from '../../functions/store/head.ts';
 
-const SOURCES = ['openb-split-c0-t0.json', 'openb-split-c2-t1.json'].map((file) =>
-  readFileSync(new URL(`../data/${file}`, import.meta.url), 'utf8'),
-);
+/** A source's snapshot apart from its identity, encoded in canonical form. */
+const SOURCES = ['openb-split-c0-t0.json', 'openb-split-c2-t1.json'].map((file) => {
+  const text = readFileSync(new URL(`../data/${file}`, import.meta.url), 'utf8');
+  const snapshot = fromJsonString(ClusterResourceMapSchema, text);
+  delete snapshot.cluster;
+  return { accelerators: acceleratorTotals(snapshot), encoded: encodeBody(snapshot) };
+});
 
 export interface BenchCluster {
   readonly head: Head;
@@ -23,36 +23,29 @@ export interface BenchCluster {
   readonly body: EncodedBody;
 }
 
-/** The snapshot of cluster number `index`. */
-export function benchSnapshot(index: number): ClusterResourceMap {
-  const snapshot = fromJsonString(ClusterResourceMapSchema, SOURCES[index % SOURCES.length] ?? '');
-  snapshot.cluster = create(ClusterIdentitySchema, {
-    clusterId: `prod-eu-west-1-cluster-${String(index).padStart(4, '0')}`,
-    provider: 'aws',
-    region: 'eu-west-1',
-  });
-  snapshot.logicalCounter = 1_000_000n + BigInt(index);
-  return snapshot;
-}
-
 /** So many clusters, as the store holds them after a push of each. */
 export async function benchFleet(clusters: number): Promise<BenchCluster[]> {
   const fleet: BenchCluster[] = [];
   for (let index = 0; index < clusters; index++) {
-    const snapshot = benchSnapshot(index);
-    const clusterId = snapshot.cluster?.clusterId ?? '';
-    const accelerators = acceleratorTotals(snapshot);
-    const raw = encodeBody(snapshot);
+    const source = SOURCES[index % SOURCES.length];
+    if (source === undefined) throw new Error('the fleet has no source');
+    const clusterId = `prod-eu-west-1-cluster-${String(index).padStart(4, '0')}`;
+    const counter = 1_000_000n + BigInt(index);
+    const identity = create(ClusterResourceMapSchema, {
+      cluster: { clusterId, provider: 'aws', region: 'eu-west-1' },
+    });
+    // The identity is the first field, so the canonical encoding of both begins with it.
+    const raw = Buffer.concat([toBinary(ClusterResourceMapSchema, identity), source.encoded]);
     const body = await deflateBody(bodyIdOf(clusterId, raw), raw);
     fleet.push({
       raw,
       body,
       head: {
         clusterId,
-        highWater: snapshot.logicalCounter,
+        highWater: counter,
         collectedAtNanos: 1_767_225_600_123_456_789n + BigInt(index),
         receivedAtMs: 1_767_225_600_500,
-        contentSince: { counter: snapshot.logicalCounter, atMs: 1_767_225_600_500 },
+        contentSince: { counter, atMs: 1_767_225_600_500 },
         body: {
           bodyId: body.bodyId,
           parts: 1,
@@ -63,7 +56,7 @@ export async function benchFleet(clusters: number): Promise<BenchCluster[]> {
           expiresAtS: 1_800_000_000,
         },
         identity: { displayName: '', provider: 'aws', region: 'eu-west-1', site: '' },
-        accelerators,
+        accelerators: source.accelerators,
         omittedModels: 0,
         warnings: 0,
       },

@@ -110,6 +110,7 @@ export async function startEtcd(values: readonly Uint8Array[]): Promise<Peer> {
   (await connectWithPatience(port)).destroy();
   const session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 2 ** 24 } });
   await once(session, 'connect');
+  session.on('error', () => undefined);
   session.setLocalWindowSize(2 ** 26);
 
   const call = (method: string, message: Uint8Array): Promise<number> =>
@@ -177,7 +178,8 @@ async function connectWithPatience(port: number): Promise<Socket> {
     const socket = connect(port, '127.0.0.1');
     try {
       await once(socket, 'connect');
-      return socket.setNoDelay(true);
+      // An idle connection ends with the peer; one under way fails its request.
+      return socket.setNoDelay(true).on('error', () => undefined);
     } catch (error) {
       if (attempt > 100) throw error;
       await sleep(100);

@@ -21,10 +21,14 @@ import { type BenchCluster, benchFleet } from './fleet.ts';
 import { BENCH_TABLES } from './tables.ts';
 
 /**
- * `spliced`: our routes, heads and bodies answered from memory. `dynamodb`: our routes over a real
+ * `unchanged`: our routes, heads and bodies answered from memory. `refreshed`: the same, and one
+ * cluster is refreshed before every read of the heads, so that no answer is like the last. `dynamodb`: our routes over a real
  * engine. `decode-merge-encode`: what a service without splicing does with the same bodies.
  * `same-bytes`: the finished answers from memory, by the same HTTP server.
  */
+// The lock file pins the SDK, so what its future versions will ask of Node says nothing here.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
+
 const [kind = '', clusters = '', endpoint] = process.argv.slice(2);
 const telemetry = {
   warn: () => undefined,
@@ -43,8 +47,8 @@ async function appOf() {
     return app;
   }
   const fleet = await benchFleet(Number(clusters));
-  if (kind === 'spliced') {
-    mapRoutes(app, { ...mapDeps, store: storeInMemory(fleet) });
+  if (kind === 'unchanged' || kind === 'refreshed') {
+    mapRoutes(app, { ...mapDeps, store: storeInMemory(fleet, kind === 'refreshed') });
     return app;
   }
   if (kind === 'decode-merge-encode') {
@@ -82,13 +86,17 @@ function decodeMergeEncode(fleet: readonly BenchCluster[]): Uint8Array<ArrayBuff
 }
 
 /** What of a store the map reads. */
-function storeInMemory(fleet: readonly BenchCluster[]): Store {
+function storeInMemory(fleet: readonly BenchCluster[], refreshing: boolean): Store {
   const heads = fleet.map(({ head }) => head);
   const bodies = new Map(fleet.map(({ body }) => [body.bodyId, body.deflated]));
-  return {
-    heads: { readAll: async () => ({ heads, unreadable: [] }) },
-    bodies: { read: async () => bodies },
-  } as unknown as Store;
+  let reads = 0;
+  const readAll = async () => {
+    const index = reads++ % heads.length;
+    const head = heads[index];
+    if (refreshing && head !== undefined) heads[index] = { ...head, highWater: head.highWater + 1n };
+    return { heads: [...heads], unreadable: [] };
+  };
+  return { heads: { readAll }, bodies: { read: async () => bodies } } as unknown as Store;
 }
 
 const server = serve({
@@ -98,4 +106,5 @@ const server = serve({
   overrideGlobalObjects: false,
 });
 if (!server.listening) await once(server, 'listening');
+process.on('SIGINT', () => process.exit(0));
 console.log((server.address() as AddressInfo).port);
