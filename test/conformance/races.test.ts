@@ -23,7 +23,7 @@ import type { Role } from './race/process.ts';
 
 const WRITERS = 8;
 const READERS = 2;
-const TIMES = 40;
+const TIMES = 25;
 /** Writers that are killed at some moment of the race. */
 const KILLED = 2;
 /** For a machine that does much else at the same time; alone each takes some seconds. */
