@@ -101,7 +101,8 @@ export class DeadLetters extends Construct {
 
 /**
  * The records that say that a cluster's state or content changed: a fleet's refreshes, nine
- * records of ten, cost no invocation. Retired marks lie in partitions that are not numbers.
+ * records of ten, cost no invocation. (A push that says its last counter again is let through
+ * too, and is told nobody.) Retired marks and the floor lie in partitions that are not numbers.
  */
 export function filters(announceRefreshes: boolean): readonly Record<string, unknown>[] {
   const a = HEAD_ATTRIBUTES;

@@ -56,7 +56,8 @@ export async function readPrior(heads: HeadStore, clusterId: string): Promise<Pr
   const head = await heads.read(clusterId);
   if (head !== undefined) return { kind: 'head', head };
   const mark = await heads.readRetired(clusterId);
-  return mark === undefined ? { kind: 'none' } : { kind: 'retired', mark };
+  if (mark !== undefined) return { kind: 'retired', mark };
+  return { kind: 'none', floor: await heads.readFloor() };
 }
 
 /**

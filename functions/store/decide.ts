@@ -24,7 +24,8 @@ export type Decision = 'publish' | 'refresh' | 'repeat';
 export type Prior =
   | { readonly kind: 'head'; readonly head: Head }
   | { readonly kind: 'retired'; readonly mark: RetiredMark }
-  | { readonly kind: 'none' };
+  /** Nothing; what may have been accepted before the table was restored is at most `floor`, 0 where it never was. */
+  | { readonly kind: 'none'; readonly floor: bigint };
 
 /** The highest counter that was ever accepted, where there is one. */
 export function highWaterOf(prior: Prior): bigint | undefined {
@@ -68,6 +69,7 @@ export function refuseRegression(
   prior: Prior,
   push: { readonly clusterId: string; readonly counter: bigint },
 ): void {
+  if (prior.kind === 'none') return refuseBelowFloor(prior.floor, push);
   const highWater = highWaterOf(prior);
   if (highWater === undefined || push.counter >= highWater) return;
   throw new CounterConflictError(
@@ -75,5 +77,19 @@ export function refuseRegression(
     `Counter ${push.counter} of cluster ${JSON.stringify(push.clusterId)} is below ${highWater}, ` +
       `which was accepted before; use ${highWater + 1n} or above.`,
     highWater,
+  );
+}
+
+/** The floor itself may have been accepted too, with whatever content. */
+function refuseBelowFloor(
+  floor: bigint,
+  push: { readonly clusterId: string; readonly counter: bigint },
+): void {
+  if (push.counter > floor) return;
+  throw new CounterConflictError(
+    'counter_regressed',
+    `Counter ${push.counter} of cluster ${JSON.stringify(push.clusterId)} may have been accepted before this service's ` +
+      `data was restored; use ${floor + 1n} or above.`,
+    floor,
   );
 }

@@ -22,7 +22,7 @@ import {
   retiredToItem,
   UnreadableHeadError,
 } from './head-item.ts';
-import { HEADS_KEY, headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
+import { FLOOR_KEY, HEADS_KEY, headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
 
 /** All heads of one read, and the ids of those that could not be read. */
 export interface AllHeads {
@@ -50,6 +50,12 @@ export class HeadStore {
   async readRetired(clusterId: string): Promise<RetiredMark | undefined> {
     const item = await this.#get(retiredPartition(this.#shard(clusterId)), clusterId);
     return item && retiredFromItem(item);
+  }
+
+  /** The counter that a cluster without head and mark must be above; 0 but in a restored table. */
+  async readFloor(): Promise<bigint> {
+    const item = await this.#get(FLOOR_KEY.shard, FLOOR_KEY.clusterId);
+    return BigInt(item?.[HEAD_ATTRIBUTES.highWater]?.N ?? 0);
   }
 
   /** Every head, omitted ones too, in order of cluster id. Each shard is one consistent query, all at once. */

@@ -43,6 +43,12 @@ export function isHeadPartition(partition: string): boolean {
   return /^\d+$/.test(partition);
 }
 
+/**
+ * The key of the floor: of clusters that are unknown, no counter up to it is taken. A table that
+ * was restored has one, where it is not known which clusters were new when the data was lost.
+ */
+export const FLOOR_KEY = { shard: 'floor', clusterId: 'floor' } as const;
+
 /** For engines without infrastructure code of their own: the local service and the tests. */
 export function tableDefinitions(tables: Tables): readonly CreateTableCommandInput[] {
   return [

@@ -77,9 +77,9 @@ describe.skipIf(local === undefined)('on DynamoDB Local', () => {
       const { store, consumed } = await metered();
       const { head } = await push(store, snapshotAt(1n, random(bytes)));
       expect(head.body.storedBytes).toBeGreaterThan(bytes);
-      // No head and no mark: both are looked for.
+      // No head, no mark and no floor: all three are looked for.
       expect(consumed().units).toEqual({
-        'GetItem heads': 2,
+        'GetItem heads': 3,
         'PutItem bodies': bodyWriteUnits(head.body.storedBytes),
         'PutItem heads': 1,
       });

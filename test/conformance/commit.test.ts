@@ -180,12 +180,17 @@ describe.each(engines)('a commit on $name', (engine) => {
   it('that found no cluster meets one that came meanwhile', async () => {
     const store = await freshStore(engine);
     await commit(store, pushOf({ counter: 5n, content: 'Y' }));
-    const lower = commitSnapshot(store, pushOf({ counter: 4n, content: 'X' }), { kind: 'none' }, NOW_MS);
+    const lower = commitSnapshot(
+      store,
+      pushOf({ counter: 4n, content: 'X' }),
+      { kind: 'none', floor: 0n },
+      NOW_MS,
+    );
     expect((await refusal(lower)).code).toBe('counter_regressed');
     const higher = await commitSnapshot(
       store,
       pushOf({ counter: 6n, content: 'Y' }),
-      { kind: 'none' },
+      { kind: 'none', floor: 0n },
       NOW_MS,
     );
     expect([higher.decision, higher.head.contentSince.counter]).toEqual(['refresh', 5n]);
