@@ -52,6 +52,18 @@ export const FUNCTIONS = {
       trust: ['dynamodb:GetItem'],
     },
   },
+  plan: {
+    entry: 'functions/plan/handler.ts',
+    description: 'Says what is left in the map, and what fits there',
+    // Packing is bounded work on one core; views of snapshots are kept between requests.
+    memoryMb: ONE_CORE_MB,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    tableActions: {
+      heads: ['dynamodb:GetItem', 'dynamodb:Query'],
+      bodies: ['dynamodb:BatchGetItem'],
+      trust: ['dynamodb:GetItem'],
+    },
+  },
   notify: {
     entry: 'functions/notify/handler.ts',
     description: 'Tells what changed on the map, from the stream of the heads',

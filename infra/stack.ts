@@ -98,6 +98,7 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
   switch (name) {
     case 'push':
     case 'map':
+    case 'plan':
       return { ...tables, ...trust };
     case 'access':
       return trust;

@@ -69,7 +69,10 @@ export function refuseRegression(
   prior: Prior,
   push: { readonly clusterId: string; readonly counter: bigint },
 ): void {
-  if (prior.kind === 'none') return refuseBelowFloor(prior.floor, push);
+  if (prior.kind === 'none') {
+    refuseBelowFloor(prior.floor, push);
+    return;
+  }
   const highWater = highWaterOf(prior);
   if (highWater === undefined || push.counter >= highWater) return;
   throw new CounterConflictError(

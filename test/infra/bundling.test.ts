@@ -35,6 +35,7 @@ const MAX_BYTES = 800_000;
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
   push: 470_000,
   map: 475_000,
+  plan: 500_000,
   access: 405_000,
   about: 55_000,
   notify: 305_000,

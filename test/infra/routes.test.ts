@@ -3,6 +3,7 @@ import { aboutRoutes } from '../../functions/about/routes.ts';
 import { accessRoutes } from '../../functions/access/routes.ts';
 import { createApp } from '../../functions/http/app.ts';
 import { mapRoutes } from '../../functions/map/routes.ts';
+import { capacityRoutes } from '../../functions/plan/routes-capacity.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/store/client.ts';
 import { TrustStore } from '../../functions/store/trust-store.ts';
@@ -29,6 +30,7 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
   const app = createApp(telemetry, { kind: 'open' });
   if (name === 'push') pushRoutes(app, deps);
   if (name === 'map') mapRoutes(app, deps);
+  if (name === 'plan') capacityRoutes(app, deps);
   if (name === 'access') accessRoutes(app, deps);
   if (name === 'about') aboutRoutes(app);
   return app.routes
@@ -45,7 +47,7 @@ function calledFor(method: string, path: string): FunctionName {
   return ROUTES.find((route) => routeKey(route) === key)?.function ?? DEFAULT_FUNCTION;
 }
 
-describe.each(['push', 'map', 'access', 'about'] as const)('the routes of %s', (name) => {
+describe.each(['push', 'map', 'plan', 'access', 'about'] as const)('the routes of %s', (name) => {
   const requests = requestsOf(name);
 
   test('are there', () => {

@@ -123,7 +123,7 @@ describe('who is trusted', () => {
       if (found === undefined) throw new Error(`There is no function ${name}.`);
       return (found.Properties.Environment as { Variables: Record<string, unknown> }).Variables;
     };
-    for (const name of ['push', 'map', 'access']) {
+    for (const name of ['push', 'map', 'plan', 'access']) {
       expect(variables(template, `resource-map-dev-${name}`)).toHaveProperty('TRUST_TABLE');
       expect(variables(template, `resource-map-dev-${name}`)).not.toHaveProperty('ADMIN_TOKEN_SHA256');
       expect(variables(other.template, `resource-map-blue-${name}`)).toMatchObject({
@@ -185,6 +185,12 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:GetItem on Trust',
   ],
   map: [
+    'dynamodb:GetItem on Heads',
+    'dynamodb:Query on Heads',
+    'dynamodb:BatchGetItem on Bodies',
+    'dynamodb:GetItem on Trust',
+  ],
+  plan: [
     'dynamodb:GetItem on Heads',
     'dynamodb:Query on Heads',
     'dynamodb:BatchGetItem on Bodies',
@@ -277,6 +283,8 @@ describe('the HTTP API', () => {
       'GET /v1/map': 'Map',
       'GET /v1/map/clock': 'Map',
       'POST /v1/map/sync': 'Map',
+      'GET /v1/capacity': 'Plan',
+      'POST /v1/capacity/fit': 'Plan',
       'POST /v1/snapshots/validate': 'Push',
       'POST /v1/registrations': 'Access',
       'GET /v1/registrations': 'Access',
@@ -506,6 +514,7 @@ describe('the operator', () => {
     expect(concurrency).toEqual({
       'resource-map-blue-push': 0,
       'resource-map-blue-map': 0,
+      'resource-map-blue-plan': 0,
       'resource-map-blue-access': 0,
       'resource-map-blue-about': 0,
       'resource-map-blue-expire': 0,
@@ -593,6 +602,7 @@ describe('the template', () => {
       'AwsSolutions-IAM5 Expire/Role',
       'AwsSolutions-IAM5 Map/Role',
       'AwsSolutions-IAM5 Notify/Role',
+      'AwsSolutions-IAM5 Plan/Role',
       'AwsSolutions-IAM5 Push/Role',
       'AwsSolutions-IAM5 Sweeper/Role',
       'AwsSolutions-SQS3 DeadLetters/Queue',
