@@ -10,6 +10,9 @@ const GATHER_BYTES = 8 * 1024 * 1024;
 /** Chunks of a streamed answer: so large that what a chunk costs is lost in it. */
 const CHUNK_BYTES = 256 * 1024;
 
+/** Where an answer in one piece becomes a stream of one chunk. */
+const COPIED_BYTES = 64 * 1024;
+
 /** A cache may keep the answer, but must ask each time whether it still stands: counters never go back. */
 export const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
 
@@ -40,11 +43,26 @@ export function sendEncoded(c: Context, answer: EncodedAnswer, options: SendOpti
       `The answer has ${answer.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
     );
   }
-  return c.body(answer instanceof Uint8Array ? answer : stream(answer), 200, {
+  return c.body(bodyOf(answer), 200, {
     ...REVALIDATE,
     ...headers,
     'content-length': String(answer.length),
     ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+  });
+}
+
+/**
+ * A Response copies the bytes that it is given, and hands a stream's on as they are: above some
+ * tens of kilobytes the copy costs more than the stream.
+ */
+function bodyOf(answer: EncodedAnswer): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  if (!(answer instanceof Uint8Array)) return stream(answer);
+  if (answer.length < COPIED_BYTES) return answer;
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(answer);
+      controller.close();
+    },
   });
 }
 
