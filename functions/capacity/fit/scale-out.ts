@@ -9,6 +9,7 @@
 import { headroomNodes } from '../headroom.ts';
 import { EMPTY, type Histogram, plus, times } from '../histogram.ts';
 import { type Answer, smallest } from '../monotone.ts';
+import { pack } from '../packing/pack.ts';
 import type { PackedBins, PackingOutcome } from '../packing/problem.ts';
 import { IMPOSSIBLE, UNDECIDED } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
@@ -165,12 +166,14 @@ class GrownRoom {
 
   /**
    * Packs with all nodes that any node type could have. If that is impossible, so is every way
-   * of sharing them; if it succeeds within what each pool may add, it is the answer; and
-   * otherwise the ways of sharing are gone through.
+   * of sharing them; if it succeeds within what each pool may add, it is the answer. Nodes that
+   * could be of whatever type a pod needs may then still prove a no, and otherwise the ways
+   * of sharing are gone through.
    */
   pack(chains: number, work: Work): PackingOutcome {
     const everything = this.room.pack(chains, work);
     if (everything.kind !== 'packed' || this.#isWithinHeadroom(everything.packing)) return everything;
+    if (this.#packPooled(chains, work).kind === 'impossible') return IMPOSSIBLE;
     const splits = this.candidate.classes.every(({ targets }) => targets.length === 1)
       ? this.#fewestNewNodes(chains, work)
       : this.#allSplits();
@@ -180,6 +183,37 @@ class GrownRoom {
       if (outcome.kind === 'undecided') return UNDECIDED;
     }
     return splits.complete ? IMPOSSIBLE : UNDECIDED;
+  }
+
+  /**
+   * Packs with as many new nodes as each pool may add, each as large as its largest type and open
+   * to every pod that may stand in one of its types. No way of sharing holds more than that.
+   */
+  #packPooled(chains: number, work: Work): PackingOutcome {
+    const shared = this.pools.filter(({ targets }) => targets.length > 1);
+    const poolOf = new Map(
+      shared.flatMap(({ targets }, index) => targets.map((target) => [target, index] as const)),
+    );
+    const targetOf = (pool: number): number => this.candidate.targets.length + pool;
+    const kept = this.room.bins.filter(({ isNew, target }) => !isNew || !poolOf.has(target));
+    const pooled = shared.map(({ targets, needed, spare }, pool) => {
+      const sizes = targets.map((target) => this.#perNode(target));
+      let { nodes, accelerators } = spare;
+      for (const [target, own] of needed) {
+        if (nodes !== undefined) nodes += own;
+        if (accelerators !== undefined) accelerators += BigInt(own) * BigInt(this.#perNode(target));
+      }
+      const count = mostOf({ nodes, accelerators }, Math.min(...sizes));
+      return { target: targetOf(pool), size: Math.max(...sizes), count };
+    });
+    const items = this.room.items(chains).map((item) => ({
+      ...item,
+      targets: [
+        ...item.targets,
+        ...new Set(item.targets.flatMap((target) => poolOf.get(target) ?? []).map(targetOf)),
+      ],
+    }));
+    return pack({ bins: [...kept, ...pooled], items }, work);
   }
 
   answer(outcome: PackingOutcome, chains: number, work: Work): Answer {

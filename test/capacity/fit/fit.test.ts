@@ -391,6 +391,41 @@ describe('with scale-out', () => {
     expect(maxChainsWithScaleOut).toEqual(exactly(66));
   });
 
+  test('what waits for a node type that takes no new work takes nothing from the headroom', () => {
+    const init = {
+      types: [
+        { type: 'a', model: 'H100', idle: 0 },
+        { type: 'b', model: 'L40S', idle: 0, eligible: false },
+      ],
+      pools: { gpu: { autoscaling: true, maxNodes: 1 } },
+      ranks: [pending('p', 8, 1, 'b')],
+    };
+    const { maxChainsWithScaleOut } = first([dated(init)], {
+      podRequirements: [{ acceleratorModel: 'H100', acceleratorCount: 8 }],
+    });
+    expect(maxChainsWithScaleOut).toEqual(exactly(1));
+  });
+
+  const twoTypes = (perNode: number) => ({
+    types: [
+      { type: 'a', idle: 0 },
+      { type: 'b', perNode, idle: 0 },
+    ],
+    pools: { gpu: { autoscaling: true, maxNodes: 100 } },
+  });
+
+  test('pods that may stand in either of a pool’s node types share one headroom, however large', () => {
+    expect(grown(twoTypes(8), 1, 8).maxChainsWithScaleOut).toEqual(exactly(100));
+  });
+
+  test('a headroom that can be shared in too many ways is undecided within true bounds, never a wrong no', () => {
+    // 100 nodes of b hold 100 chains, 5 + 3 on each; that is far from the ways of sharing that are tried.
+    const { maxChainsWithScaleOut } = first([dated(twoTypes(8))], {
+      podRequirements: [{ acceleratorCount: 5, nodeTypeId: 'b' }, { acceleratorCount: 3 }],
+    });
+    expect(maxChainsWithScaleOut).toEqual({ atLeast: 66, atMost: 100 });
+  });
+
   test('never fewer fit than without', () => {
     const init = {
       types: [{ nodes: freeNodes(8, [4]) }],
