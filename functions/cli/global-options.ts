@@ -1,6 +1,6 @@
 /** What every command that speaks to a service takes. */
 import { type Command, Option } from 'commander';
-import { type Client, createClient } from '../client/client.ts';
+import { type Client, type ClientOptions, createClient } from '../client/client.ts';
 import { UsageError } from './failure.ts';
 
 export interface GlobalOptions {
@@ -28,9 +28,14 @@ export function withGlobalOptions(command: Command): Command {
 }
 
 /** @throws UsageError */
-export function clientOf({ url, token }: GlobalOptions): Client {
+export function clientOf(options: GlobalOptions): Client {
+  return createClient(serviceOf(options));
+}
+
+/** Where the service is and what it is shown. @throws UsageError */
+export function serviceOf({ url, token }: GlobalOptions): ClientOptions {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`${JSON.stringify(url)} is no URL; --url takes one such as ${DEFAULT_URL}.`);
   }
-  return createClient({ baseUrl: url, retry: RETRY, ...(token === undefined ? {} : { token }) });
+  return { baseUrl: url, retry: RETRY, ...(token === undefined ? {} : { token }) };
 }

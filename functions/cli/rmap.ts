@@ -9,6 +9,8 @@ import { eventsCommand } from './commands/events.ts';
 import { fitCommand } from './commands/fit.ts';
 import { getCommand } from './commands/get.ts';
 import { pushCommand } from './commands/push.ts';
+import { tokenCommand } from './commands/token.ts';
+import { trustCommand } from './commands/trust.ts';
 import { validateCommand } from './commands/validate.ts';
 import { EXIT } from './exit-codes.ts';
 import { failureOf } from './failure.ts';
@@ -29,13 +31,16 @@ const program = new Command('rmap')
   .addCommand(capacityCommand())
   .addCommand(fitCommand())
   .addCommand(eventsCommand())
+  .addCommand(trustCommand())
+  .addCommand(tokenCommand())
   .addHelpText(
     'after',
     '\nExit codes: 0 done; 1 refused; 2 the command line or a file cannot be used; 3 the service does not answer.',
   )
   .showHelpAfterError('(--help lists what there is)');
 
-for (const command of [program, ...program.commands]) command.exitOverride();
+for (const command of program.commands.flatMap((each) => [each, ...each.commands])) command.exitOverride();
+program.exitOverride();
 
 // A reader that has seen enough (rmap get | head) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>

@@ -1,0 +1,69 @@
+import { toJsonString } from '@bufbuild/protobuf';
+import { Command, Option } from 'commander';
+import { IssuedTokenSchema, TokenSchema } from '../../gen/resourcemap/v1/access_pb.ts';
+import { newToken, tokenDigest } from '../../http/auth/static-token.ts';
+import type { GlobalOptions } from '../global-options.ts';
+import { withGlobalOptions } from '../global-options.ts';
+import {
+  accessClientOf,
+  parseLifetime,
+  type RightsOptions,
+  rightsOf,
+  rightsText,
+  withRights,
+} from '../grant-options.ts';
+import { print } from '../print.ts';
+import { printable } from '../printable.ts';
+
+interface IssueOptions extends RightsOptions {
+  readonly lifetime?: bigint;
+}
+
+export function tokenCommand(): Command {
+  const issue = withGlobalOptions(
+    withRights(new Command('issue').description('issue a token, which is shown this once')).addOption(
+      new Option('--lifetime <time>', 'such as 90d; without it the token does not expire').argParser(
+        parseLifetime,
+      ),
+    ),
+  ).action(async (options: IssueOptions) => {
+    const issued = await accessClientOf(options).issueToken({
+      ...rightsOf(options),
+      ...(options.lifetime === undefined ? {} : { lifetime: { seconds: options.lifetime } }),
+    });
+    if (options.json) print(toJsonString(IssuedTokenSchema, issued));
+    else {
+      print(issued.secret);
+      process.stderr.write(
+        `Issued as ${issued.token?.id.slice(0, 12)}; the token above is shown this once.\n`,
+      );
+    }
+  });
+  const list = withGlobalOptions(new Command('list').description('list the tokens that were issued')).action(
+    async (options: GlobalOptions) => {
+      for (const token of await accessClientOf(options).tokens()) {
+        if (options.json) print(toJsonString(TokenSchema, token));
+        else print(printable(`${token.id.slice(0, 12)}  ${rightsText(token)}  ${token.note}`.trimEnd()));
+      }
+    },
+  );
+  const revoke = withGlobalOptions(
+    new Command('revoke').description('revoke a token').argument('<id>', 'its first 12 digits or more'),
+  ).action(async (id: string, options: GlobalOptions) => {
+    await accessClientOf(options).revokeToken(id);
+    print(`Revoked ${printable(id)}; it is refused within 30 seconds.`);
+  });
+  const generate = new Command('generate')
+    .description("make the first admin's token and its digest, without a service")
+    .action(() => {
+      const token = newToken();
+      print(`token   ${token}`);
+      print(`sha256  ${tokenDigest(token)}`);
+    });
+  return new Command('token')
+    .description('issue, list and revoke tokens')
+    .addCommand(issue)
+    .addCommand(list)
+    .addCommand(revoke)
+    .addCommand(generate);
+}

@@ -1,0 +1,73 @@
+/** The typed client of an admin: registrations and tokens. */
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import {
+  type IssuedToken,
+  IssuedTokenSchema,
+  IssueTokenRequestSchema,
+  type Registration,
+  RegistrationListSchema,
+  RegistrationSchema,
+  type Token,
+  TokenListSchema,
+} from '../gen/resourcemap/v1/access_pb.ts';
+import type { ClientOptions } from './client.ts';
+import { DEFAULT_RETRY, type HttpRequest, send, type TransportOptions } from './transport.ts';
+
+const PROTOBUF = 'application/x-protobuf';
+
+/** Every method throws as those of `createClient` do. */
+export interface AccessClient {
+  register(registration: MessageInitShape<typeof RegistrationSchema>): Promise<Registration>;
+  registrations(): Promise<readonly Registration[]>;
+  /** @param id or its first 12 digits */
+  unregister(id: string): Promise<void>;
+  issueToken(request: MessageInitShape<typeof IssueTokenRequestSchema>): Promise<IssuedToken>;
+  tokens(): Promise<readonly Token[]>;
+  /** @param id or its first 12 digits */
+  revokeToken(id: string): Promise<void>;
+}
+
+export function createAccessClient(options: ClientOptions): AccessClient {
+  const transport: TransportOptions = {
+    baseUrl: new URL(options.baseUrl),
+    ...(options.token === undefined ? {} : { token: options.token }),
+    fetch: options.fetch ?? fetch,
+    retry: options.retry ?? DEFAULT_RETRY,
+  };
+  const get = async <D extends DescMessage>(schema: D, path: string): Promise<MessageShape<D>> =>
+    fromBinary(schema, (await send(transport, { method: 'GET', path, headers: { accept: PROTOBUF } })).body);
+  const post = async <Q extends DescMessage, A extends DescMessage>(
+    question: Q,
+    answer: A,
+    path: string,
+    init: MessageInitShape<Q>,
+  ): Promise<MessageShape<A>> => {
+    const request: HttpRequest = {
+      method: 'POST',
+      path,
+      headers: { accept: PROTOBUF, 'content-type': PROTOBUF },
+      body: toBinary(question, create(question, init)) as Uint8Array<ArrayBuffer>,
+    };
+    // Not repeated: a token that was issued without an answer would be one that nobody knows of.
+    const once = { ...transport, retry: { ...transport.retry, attempts: 1 } };
+    return fromBinary(answer, (await send(once, request)).body);
+  };
+  const remove = async (path: string, id: string): Promise<void> => {
+    await send(transport, { method: 'DELETE', path: `${path}/${encodeURIComponent(id)}` });
+  };
+  return {
+    register: (init) => post(RegistrationSchema, RegistrationSchema, '/v1/registrations', init),
+    registrations: async () => (await get(RegistrationListSchema, '/v1/registrations')).registrations,
+    unregister: (id) => remove('/v1/registrations', id),
+    issueToken: (init) => post(IssueTokenRequestSchema, IssuedTokenSchema, '/v1/tokens', init),
+    tokens: async () => (await get(TokenListSchema, '/v1/tokens')).tokens,
+    revokeToken: (id) => remove('/v1/tokens', id),
+  };
+}
