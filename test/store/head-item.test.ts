@@ -109,7 +109,6 @@ describe('the item of a head', () => {
     'highWater',
     'collected',
     'received',
-    'sinceCounter',
     'sinceAt',
     'bodyId',
     'parts',
@@ -121,6 +120,14 @@ describe('the item of a head', () => {
   ])('without %s is no head, and says so', (attribute) => {
     const { [attribute]: _, ...rest } = headToItem({ ...headOfManyModels(1), clusterId: 'c1' }, '0');
     expect(() => headFromItem(rest)).toThrow(new UnreadableHeadError('c1', attribute));
+  });
+
+  it('leaves out when its content first appeared where that is its own counter', () => {
+    const { highWater, contentSince, ...rest } = headOfManyModels(1);
+    const fresh = { ...rest, highWater, contentSince: { ...contentSince, counter: highWater } };
+    const item = headToItem(fresh, '0');
+    expect(item).not.toHaveProperty('sinceCounter');
+    expect(headFromItem(item)).toEqual(fresh);
   });
 
   it.each<[string, Item]>([
