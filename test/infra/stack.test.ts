@@ -355,7 +355,7 @@ function integrationTarget(target: unknown): string {
   const id = (parts.find((part) => typeof part === 'object') as { Ref: string }).Ref;
   const uri = resources(template, 'AWS::ApiGatewayV2::Integration')[id]?.Properties.IntegrationUri;
   return (
-    /^(Push|Map|Access|About|Notify|Expire)/.exec(
+    /^(Push|Map|Plan|Access|About|Notify|Expire)/.exec(
       (uri as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0],
     )?.[1] ?? '?'
   );
