@@ -50,6 +50,18 @@ export const FUNCTIONS = {
       bodies: ['dynamodb:BatchGetItem'],
     },
   },
+  plan: {
+    entry: 'functions/plan/handler.ts',
+    description: 'Says what is left in the map, what fits, and plans bundles',
+    // Packing is one core's work, and the views of every cluster are kept in memory.
+    memoryMb: ONE_CORE_MB,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    tableActions: {
+      // One head is read again where its body is gone: it may have moved on.
+      heads: ['dynamodb:GetItem', 'dynamodb:Query'],
+      bodies: ['dynamodb:BatchGetItem'],
+    },
+  },
   notify: {
     entry: 'functions/notify/handler.ts',
     description: 'Tells what changed on the map, from the stream of the heads',

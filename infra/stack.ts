@@ -93,6 +93,7 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
   switch (name) {
     case 'push':
     case 'map':
+    case 'plan':
       return tables;
     case 'notify':
       return { EVENT_BUS_NAME: bus.eventBusName, ANNOUNCE_REFRESHES: String(settings.announceRefreshes) };

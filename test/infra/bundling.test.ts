@@ -33,6 +33,7 @@ const MAX_BYTES = 800_000;
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
   push: 440_000,
   map: 445_000,
+  plan: 460_000,
   notify: 305_000,
   expire: 315_000,
 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../functions/http/app.ts';
 import { mapRoutes } from '../../functions/map/routes.ts';
+import { capacityRoutes } from '../../functions/plan/routes-capacity.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/store/client.ts';
 import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
@@ -18,6 +19,7 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
   const app = createApp(telemetry);
   if (name === 'push') pushRoutes(app, deps);
   if (name === 'map') mapRoutes(app, deps);
+  if (name === 'plan') capacityRoutes(app, deps);
   return app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => ({
@@ -32,7 +34,7 @@ function calledFor(method: string, path: string): FunctionName {
   return ROUTES.find((route) => routeKey(route) === key)?.function ?? DEFAULT_FUNCTION;
 }
 
-describe.each(['push', 'map'] as const)('the routes of %s', (name) => {
+describe.each(['push', 'map', 'plan'] as const)('the routes of %s', (name) => {
   const requests = requestsOf(name);
 
   test('are there', () => {

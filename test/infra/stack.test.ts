@@ -153,6 +153,7 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:PutItem on Bodies',
   ],
   map: ['dynamodb:GetItem on Heads', 'dynamodb:Query on Heads', 'dynamodb:BatchGetItem on Bodies'],
+  plan: ['dynamodb:GetItem on Heads', 'dynamodb:Query on Heads', 'dynamodb:BatchGetItem on Bodies'],
   notify: [
     'dynamodb:DescribeStream on Heads stream',
     'dynamodb:GetRecords on Heads stream',
@@ -233,6 +234,8 @@ describe('the HTTP API', () => {
       'GET /v1/map': 'Map',
       'GET /v1/map/clock': 'Map',
       'POST /v1/map/sync': 'Map',
+      'GET /v1/capacity': 'Plan',
+      'POST /v1/capacity/fit': 'Plan',
       $default: 'Map',
     });
   });
@@ -293,7 +296,7 @@ function integrationTarget(target: unknown): string {
   const parts = (target as { 'Fn::Join': [string, readonly unknown[]] })['Fn::Join'][1];
   const id = (parts.find((part) => typeof part === 'object') as { Ref: string }).Ref;
   const uri = resources(template, 'AWS::ApiGatewayV2::Integration')[id]?.Properties.IntegrationUri;
-  return /^(Push|Map|Notify|Expire)/.exec((uri as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0])?.[1] ?? '?';
+  return /^(Push|Map|Plan)/.exec((uri as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0])?.[1] ?? '?';
 }
 
 describe('changes', () => {
@@ -448,6 +451,7 @@ describe('the operator', () => {
     expect(concurrency).toEqual({
       'resource-map-blue-push': 0,
       'resource-map-blue-map': 0,
+      'resource-map-blue-plan': 0,
       'resource-map-blue-expire': 0,
       'resource-map-blue-notify': undefined,
     });
@@ -531,6 +535,7 @@ describe('the template', () => {
       'AwsSolutions-IAM5 Expire/Role',
       'AwsSolutions-IAM5 Map/Role',
       'AwsSolutions-IAM5 Notify/Role',
+      'AwsSolutions-IAM5 Plan/Role',
       'AwsSolutions-IAM5 Push/Role',
       'AwsSolutions-IAM5 Sweeper/Role',
       'AwsSolutions-SQS3 DeadLetters/Queue',
