@@ -97,7 +97,7 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
       periods: 2,
       means:
         'Requests fail on our side. Agents send again, so nothing is lost yet, but clusters go stale. ' +
-        'Look at the errors of the functions push and map in their log groups.',
+        'Look at the errors of the functions push, map and plan in their log groups.',
     },
     {
       id: 'FunctionThrottles',

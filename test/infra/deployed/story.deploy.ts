@@ -8,11 +8,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, createClient, MapReplica } from '../../../functions/client/index.ts';
 import { encodeBody } from '../../../functions/snapshot/canonical.ts';
-import { HEAD_ATTRIBUTES } from '../../../functions/store/head-item.ts';
+import { bodyKey } from '../../../functions/store/bodies.ts';
+import { HEAD_ATTRIBUTES, headFromItem, type Item } from '../../../functions/store/head-item.ts';
 import { headPartition, shardOf } from '../../../functions/store/tables.ts';
 import { FUNCTION_NAMES } from '../../../infra/functions.ts';
 import { javaIsMissing, startDynamoDbLocal } from '../../engines/dynamodb-local.ts';
@@ -77,6 +78,17 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
         ExpressionAttributeValues: { ':ms': { N: String(-ms) } },
       }),
     );
+  }
+
+  async function headItem(clusterId: string): Promise<Item> {
+    const { Item = {} } = await deployment.dynamo.send(
+      new GetItemCommand({
+        TableName: deployment.tables.heads,
+        Key: { shard: { S: headPartition(shardOf(clusterId, SHARDS)) }, clusterId: { S: clusterId } },
+        ConsistentRead: true,
+      }),
+    );
+    return Item;
   }
 
   /** Waits for an event of a cluster beyond the first `after`. */
@@ -168,6 +180,19 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     });
   });
 
+  test('say what is left, and whether a job fits', async () => {
+    const { targets } = await client.capacity();
+    const eks = targets.find((target) => target.clusterId === EKS);
+    expect(eks).toMatchObject({ nodes: 2, accelerators: 16n });
+    const { shapes } = await client.fit({
+      shapes: [
+        { podRequirements: [{ acceleratorModel: 'NVIDIA-H100-80GB-HBM3', acceleratorCount: 8 }], chains: 1 },
+      ],
+    });
+    // Which clusters have room is the samples' affair; that the question was answered is ours.
+    expect(shapes.map(({ chains, maxChains }) => [chains, typeof maxChains])).toEqual([[1, 'bigint']]);
+  });
+
   test('omit a cluster on demand, tell it, and take it back', async () => {
     await client.omit(EKS);
     expect(await told('Cluster Omitted', EKS)).toMatchObject({ reason: 'deleted' });
@@ -199,6 +224,12 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     const unknown = await fetch(`${deployment.url}/v2/map`);
     expect(unknown.status).toBe(404);
     expect(unknown.headers.get('content-type')).toBe('application/problem+json');
+    const unreadable = await fetch(`${deployment.url}/v1/capacity/fit`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"shapes":',
+    });
+    expect([unreadable.status, await unreadable.json()]).toMatchObject([400, { code: 'malformed_json' }]);
     const head = await fetch(`${deployment.url}/v1/map`, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
@@ -209,6 +240,22 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
       expect(lambda.log).toContain('"Namespace":"ResourceMap/story"');
       expect(lambda.log).not.toMatch(/"level":"error"/i);
     }
+  });
+
+  test('leave out a cluster whose body is gone, loudly, and answer for the rest', async () => {
+    await client.push(await snapshotOf('viettel-l40s-t1', { clusterId: 'kops', counter: 7n }));
+    const { body } = headFromItem(await headItem('kops'));
+    await deployment.dynamo.send(
+      new DeleteItemCommand({
+        TableName: deployment.tables.bodies,
+        Key: { bodyId: { B: bodyKey(body) }, part: { N: '0' } },
+      }),
+    );
+    const { targets } = await client.capacity();
+    expect([...new Set(targets.map(({ clusterId }) => clusterId))].sort()).toEqual([EKS, 'openb']);
+    const { log } = named(deployment.functions, 'plan').lambda;
+    expect(log).toContain('"message":"cluster left out of the map"');
+    expect(log).toContain('BodiesMissing');
   });
 
   describe('may do', () => {
