@@ -132,6 +132,7 @@ describe('the built functions, given events of API Gateway', () => {
     HEAD_SHARDS: '4',
     TRUST_TABLE: 'Trust',
     ADMIN_TOKEN_SHA256: tokenDigest(admin),
+    MAX_CLOCK_AHEAD_SECONDS: '300',
     AWS_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
