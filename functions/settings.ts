@@ -54,6 +54,15 @@ export function checkSha256(name: string, digest: string): string {
   );
 }
 
+/**
+ * Milliseconds by which an agent's clock may be ahead of the service's.
+ *
+ * @throws Error that names the variable which is missing or wrong
+ */
+export function maxFutureSkewFromEnvironment(environment: NodeJS.ProcessEnv): number {
+  return seconds(environment, 'MAX_CLOCK_AHEAD_SECONDS') * 1_000;
+}
+
 /** What the consumer of the heads' stream is told. */
 export interface NotifySettings {
   readonly busName: string;

@@ -13,6 +13,7 @@ import {
   type Membership,
   MembershipError,
 } from '../functions/expire/membership.ts';
+import { MAX_FUTURE_SKEW_MS } from '../functions/snapshot/limits.ts';
 import { DEFAULT_SHARDS } from '../functions/store/tables.ts';
 
 /** What a deployment can be told; durations are in seconds. */
@@ -28,6 +29,8 @@ export interface Settings {
   /** Seconds of silence after which a cluster is taken out of the map, and seconds out of it after which its head is retired. */
   readonly omitAfter: number;
   readonly retireAfter: number;
+  /** How far ahead of the service's clock a snapshot may have been collected. */
+  readonly maxClockAheadSeconds: number;
   /** Whether a push that changed nothing but counter and time is told as well. */
   readonly announceRefreshes: boolean;
   /** Requests of agents and of schedulers that API Gateway lets through in a second; bursts may be twice that. */
@@ -103,6 +106,12 @@ export const SETTINGS = {
     DEFAULT_MEMBERSHIP.retireAfterMs,
     'time out of the map after which only the high-water mark of a cluster is kept',
     (retireAfterMs) => ({ ...DEFAULT_MEMBERSHIP, retireAfterMs }),
+  ),
+  maxClockAheadSeconds: integer(
+    MAX_FUTURE_SKEW_MS / 1_000,
+    "seconds by which an agent's clock may be ahead of the service's before its pushes are refused",
+    0,
+    86_400,
   ),
   announceRefreshes: flag(
     '`true` also tells of pushes that changed nothing but counter and time: an event a push',
@@ -191,6 +200,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     shards: value('shards'),
     omitAfter: value('omitAfter'),
     retireAfter: value('retireAfter'),
+    maxClockAheadSeconds: value('maxClockAheadSeconds'),
     announceRefreshes: value('announceRefreshes'),
     pushesPerSecond: value('pushesPerSecond'),
     readsPerSecond: value('readsPerSecond'),

@@ -97,6 +97,7 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
   };
   switch (name) {
     case 'push':
+      return { ...tables, ...trust, MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds) };
     case 'map':
     case 'plan':
       return { ...tables, ...trust };

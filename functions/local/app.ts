@@ -22,15 +22,25 @@ export interface LocalAppDeps {
   readonly bus: LocalBus;
   readonly waiters: ChangeSignal;
   readonly telemetry: Telemetry;
+  /** Milliseconds by which an agent's clock may be ahead of the service's; the rule book's 5 minutes where not given. */
+  readonly maxFutureSkewMs?: number | undefined;
 }
 
-export function localApp({ store, trust, access, bus, waiters, telemetry }: LocalAppDeps): App {
+export function localApp({
+  store,
+  trust,
+  access,
+  bus,
+  waiters,
+  telemetry,
+  maxFutureSkewMs,
+}: LocalAppDeps): App {
   const app = createApp(telemetry, access.access);
   const common = { telemetry, now: Date.now };
   app.use(wakeAfterWrites(waiters));
   aboutRoutes(app);
   accessRoutes(app, { ...common, trust, loopbackIssuers: true, changed: access.changed });
-  pushRoutes(app, { ...common, store });
+  pushRoutes(app, { ...common, store, maxFutureSkewMs });
   mapRoutes(app, { ...common, store, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
   capacityRoutes(app, { ...common, store });
   eventRoutes(app, bus);

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../expire/membership.ts';
 import { checkSha256 } from '../settings.ts';
+import { MAX_FUTURE_SKEW_MS } from '../snapshot/limits.ts';
 import { EngineInUseError } from './dynalite.ts';
 import { pushSamples } from './samples.ts';
 import { type Engine, type LocalAccess, type LocalService, startService } from './service.ts';
@@ -22,6 +23,7 @@ interface Options {
   readonly adminTokenSha256?: string;
   readonly omitAfter: number;
   readonly retireAfter: number;
+  readonly maxClockAhead: number;
   readonly announceRefreshes: boolean;
 }
 
@@ -85,6 +87,11 @@ const program = new Command('npm start --')
   .addOption(
     new Option('--retire-after <duration>', 'keep only the counter of a cluster that is out for this long')
       .default(DEFAULT_MEMBERSHIP.retireAfterMs, '24h')
+      .argParser(parseDuration),
+  )
+  .addOption(
+    new Option('--max-clock-ahead <duration>', 'refuse a snapshot that was collected further in the future')
+      .default(MAX_FUTURE_SKEW_MS, '5m')
       .argParser(parseDuration),
   )
   .option('--announce-refreshes', 'tell of pushes that changed nothing but counter and time, too', false)
@@ -180,6 +187,7 @@ const service = await startService({
   port: options.port,
   host: options.host,
   membership,
+  maxFutureSkewMs: options.maxClockAhead,
   announceRefreshes: options.announceRefreshes,
   access: accessOf(options),
 }).catch((error: unknown) => fail(explain(error, options)));

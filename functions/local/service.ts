@@ -40,6 +40,8 @@ export interface ServiceOptions {
   /** Made where they do not exist. */
   readonly tables?: Tables;
   readonly membership?: Membership;
+  /** Milliseconds by which an agent's clock may be ahead of the service's. */
+  readonly maxFutureSkewMs?: number;
   /** Whether refreshes bring events, too. */
   readonly announceRefreshes?: boolean;
   /** Milliseconds between two sweeps. */
@@ -87,7 +89,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const { firstAdminToken } = access;
     const bus = new LocalBus();
     const waiters = new ChangeSignal();
-    const app = localApp({ store, trust, access, bus, waiters, telemetry });
+    const { maxFutureSkewMs } = options;
+    const app = localApp({ store, trust, access, bus, waiters, telemetry, maxFutureSkewMs });
     const server = await listen(app, options.host, options.port);
     const { port } = server.address() as AddressInfo;
     const busServer = await listen(busApp(bus, telemetry), LOOPBACK, 0);

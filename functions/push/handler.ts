@@ -2,7 +2,7 @@
 import { createApp } from '../http/app.ts';
 import { deployedAccess } from '../http/auth/deployed-access.ts';
 import { lambdaHandler } from '../http/lambda.ts';
-import { tablesFromEnvironment } from '../settings.ts';
+import { maxFutureSkewFromEnvironment, tablesFromEnvironment } from '../settings.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
 import { emfTelemetry } from '../telemetry-emf.ts';
 import { pushRoutes } from './routes.ts';
@@ -14,6 +14,7 @@ pushRoutes(app, {
   store: storeOn(dynamo, tablesFromEnvironment(process.env)),
   telemetry,
   now: Date.now,
+  maxFutureSkewMs: maxFutureSkewFromEnvironment(process.env),
 });
 
 export const handler = lambdaHandler(app);

@@ -38,6 +38,8 @@ export interface PublishRequest {
   readonly snapshot: ClusterResourceMap;
   readonly allowJump: boolean;
   readonly strict: boolean;
+  /** How far ahead of the service's clock `collected_at` may be; the rule book's 5 minutes where not given. */
+  readonly maxFutureSkewMs?: number | undefined;
 }
 
 /**
@@ -50,8 +52,9 @@ export async function publishSnapshot(
   request: PublishRequest,
   nowMs: number,
 ): Promise<Published> {
-  const { clusterId, snapshot, allowJump, strict } = request;
-  const context: RuleContext = { clusterId, nowMs, allowJump, strict };
+  const { snapshot, ...settings } = request;
+  const { clusterId } = settings;
+  const context: RuleContext = { ...settings, nowMs };
   const prior = await readPrior(store.heads, clusterId);
   // 0 is no counter at all, which the rules say better than a conflict would.
   if (snapshot.logicalCounter > 0n) {

@@ -28,6 +28,8 @@ export interface PushDeps {
   readonly telemetry: Telemetry;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** How far ahead of that a snapshot's `collected_at` may be; the rule book's 5 minutes where not given. */
+  readonly maxFutureSkewMs?: number | undefined;
 }
 
 const OUTCOMES: Readonly<Record<Decision, PushOutcome>> = {
@@ -42,7 +44,7 @@ export const VALIDATE_PATH = '/v1/snapshots/validate';
 /** A sentence, as it stands in the head of an omitted cluster. */
 const MAX_REASON_BYTES = 200;
 
-export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void {
+export function pushRoutes(app: App, { store, telemetry, now, maxFutureSkewMs }: PushDeps): void {
   app.put(SNAPSHOT_ROUTE, async (c) => {
     const clusterId = clusterIdOf(c, '/snapshot');
     refuseUnknownParameters(c, ['allow_jump', 'strict']);
@@ -51,7 +53,11 @@ export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void 
     // Asked now, so that a client that takes neither format learns it before anything is written.
     responseFormat(c);
     const snapshot = await readMessage(c, ClusterResourceMapSchema);
-    const published = await publishSnapshot(store, { clusterId, snapshot, allowJump, strict }, now());
+    const published = await publishSnapshot(
+      store,
+      { clusterId, snapshot, allowJump, strict, maxFutureSkewMs },
+      now(),
+    );
     const outcome = OUTCOMES[published.decision];
     telemetry.count('Pushes', 1, { outcome: PushOutcome[outcome] });
     return respond(
@@ -73,7 +79,7 @@ export function pushRoutes(app: App, { store, telemetry, now }: PushDeps): void 
     const strict = booleanParameter(c, 'strict');
     responseFormat(c);
     const snapshot = await readMessage(c, ClusterResourceMapSchema);
-    const { findings, omitted, rejects } = checkSnapshot(snapshot, { nowMs: now(), strict });
+    const { findings, omitted, rejects } = checkSnapshot(snapshot, { nowMs: now(), strict, maxFutureSkewMs });
     return respond(
       c,
       ValidateResultSchema,

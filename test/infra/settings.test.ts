@@ -12,6 +12,7 @@ describe('the settings', () => {
       shards: 8,
       omitAfter: 900,
       retireAfter: 86_400,
+      maxClockAheadSeconds: 300,
       announceRefreshes: false,
       pushesPerSecond: 1_000,
       readsPerSecond: 500,

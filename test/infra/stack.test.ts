@@ -421,7 +421,9 @@ describe('the sweeper', () => {
       Variables: { OMIT_AFTER_SECONDS: '120', RETIRE_AFTER_SECONDS: '172800', HEAD_SHARDS: '3' },
     });
     expect(variables('notify')).toMatchObject({ Variables: { ANNOUNCE_REFRESHES: 'true' } });
-    expect(variables('push')).toMatchObject({ Variables: { HEAD_SHARDS: '3' } });
+    expect(variables('push')).toMatchObject({
+      Variables: { HEAD_SHARDS: '3', MAX_CLOCK_AHEAD_SECONDS: '300' },
+    });
   });
 });
 

@@ -9,10 +9,14 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { PushOutcome } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { publishSnapshot } from '../../functions/push/publish.ts';
+import { pushRoutes } from '../../functions/push/routes.ts';
 import { readPrior } from '../../functions/store/commit.ts';
+import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
 import { serveStore, type TestService } from '../map/service.ts';
-import { type NodeTypeInit, nodeType, pool, snapshotOf } from '../snapshot/builders.ts';
+import { NOW_MS, NOW_SECONDS, type NodeTypeInit, nodeType, pool, snapshotOf } from '../snapshot/builders.ts';
+
+const telemetry = jsonLinesTelemetry(() => undefined);
 
 /** A cluster of one node type. */
 function cluster(clusterId: string, counter: bigint, init: NodeTypeInit = {}): ClusterResourceMap {
@@ -250,6 +254,30 @@ describe.each(engines)('on $name', (engine) => {
       expect((await service.client.cluster('without')).warnings).toEqual([]);
       expect(bodyReads).toBe(before);
     });
+  });
+
+  it('an agent’s clock may be ahead as far as the service is told that it may', async () => {
+    // Its routes stand before those that serveStore adds, and so take their place.
+    const tolerant = await serveStore(store, {}, (app) => {
+      pushRoutes(app, { store, telemetry, now: () => NOW_MS, maxFutureSkewMs: 3_600_000 });
+    });
+    const ahead = (seconds: bigint) =>
+      snapshotOf({
+        cluster: { clusterId: 'ahead' },
+        collectedAt: { seconds: NOW_SECONDS + seconds },
+        logicalCounter: seconds,
+      });
+    try {
+      await tolerant.client.push(ahead(3_600n));
+      expect((await tolerant.client.validate(ahead(3_600n))).valid).toBe(true);
+      const { problem } = await refusal(tolerant.client.push(ahead(3_601n)));
+      expect(problem.findings).toMatchObject([
+        { code: 'collected_in_future', message: expect.stringContaining('at most 3600 s are allowed') },
+      ]);
+      expect((await tolerant.client.validate(ahead(3_601n))).valid).toBe(false);
+    } finally {
+      await tolerant.close();
+    }
   });
 
   describe('POST /v1/snapshots/validate', () => {
