@@ -167,10 +167,12 @@ async function createTables(
           : { StreamSpecification: { ...StreamSpecification, StreamEnabled: true } }),
       }),
     );
-    names[StreamSpecification === undefined ? 'bodies' : 'heads'] = TableName;
+    for (const name of ['heads', 'bodies'])
+      if (logicalId.toLowerCase().includes(name)) names[name] = TableName;
   }
   const { heads, bodies } = names;
-  if (heads === undefined || bodies === undefined) throw new Error('The template has not the two tables.');
+  if (heads === undefined || bodies === undefined)
+    throw new Error('The template has not the tables of heads and bodies.');
   return { heads, bodies };
 }
 

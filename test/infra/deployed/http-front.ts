@@ -59,15 +59,28 @@ async function answer(
 }
 
 /**
- * The most specific route: a full match, then a greedy one, then the default. Source: "Routing
- * API requests", API Gateway Developer Guide.
+ * The most specific route: a full match, then one with a variable, then a greedy one, then the
+ * default. Source: "Routing API requests", API Gateway Developer Guide.
  */
 export function routeOf(method: string, path: string, routeKeys: readonly string[]): string {
-  const full = `${method} ${path}`;
-  if (routeKeys.includes(full)) return full;
-  const greedy = routeKeys
-    .filter((key) => key.endsWith('+}'))
-    .filter((key) => full.startsWith(key.slice(0, key.indexOf('{'))) && full.length > key.indexOf('{'))
-    .sort((a, b) => b.indexOf('{') - a.indexOf('{'));
-  return greedy[0] ?? '$default';
+  const request = `${method} ${path}`;
+  const matching = routeKeys.filter((key) => patternOf(key).test(request));
+  const of = (kind: (key: string) => boolean): string | undefined =>
+    matching.filter(kind).sort((a, b) => b.length - a.length)[0];
+  return (
+    of((key) => !key.includes('{')) ??
+    of((key) => !key.endsWith('+}')) ??
+    of((key) => key.endsWith('+}')) ??
+    '$default'
+  );
+}
+
+/** `{id}` stands for one segment, `{id+}` for all that follow. */
+function patternOf(routeKey: string): RegExp {
+  const parts = routeKey.split(/(\{\w+\+?\})/);
+  const source = parts.map((part) => {
+    if (!part.startsWith('{')) return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return part.endsWith('+}') ? '.+' : '[^/]+';
+  });
+  return new RegExp(`^${source.join('')}$`, 's');
 }

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, createClient, MapReplica } from '../../../functions/client/index.ts';
+import { newToken, tokenDigest } from '../../../functions/http/auth/static-token.ts';
 import { encodeBody } from '../../../functions/snapshot/canonical.ts';
 import { bodyKey } from '../../../functions/store/bodies.ts';
 import { HEAD_ATTRIBUTES, headFromItem, type Item } from '../../../functions/store/head-item.ts';
@@ -41,6 +42,9 @@ const SHARDS = 3;
 describe.skipIf(missing !== undefined)('the deployed functions', () => {
   let assembly: Assembly;
   let deployment: Deployment;
+  const admin = newToken();
+  const tokens = new Map<string, string>();
+  /** A scheduler's, unless it says otherwise. */
   let client: Client;
   let replica: MapReplica;
   const closing: (() => Promise<unknown>)[] = [];
@@ -53,19 +57,48 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
       stage: 'story',
       shards: String(SHARDS),
       omitAfter: '30s',
+      adminTokenSha256: tokenDigest(admin),
       retireAfter: '1h',
     });
     const dynamo = await startDynamoDbLocal();
     closing.push(dynamo.close);
     deployment = await deploy({ assembly, node, runtimeClient, dynamoEndpoint: dynamo.endpoint });
     closing.push(deployment.close);
-    client = createClient({ baseUrl: deployment.url, retry: { attempts: 1, baseMs: 1, capMs: 1 } });
+    for (const clusterId of [EKS, 'openb', 'kops', 'never']) {
+      tokens.set(clusterId, (await issue('ROLE_AGENT', clusterId)).secret);
+    }
+    tokens.set('scheduler', (await issue('ROLE_SCHEDULER')).secret);
+    client = clientWith(tokens.get('scheduler') ?? '');
     replica = new MapReplica(client, { waitSeconds: 0 });
   }, 300_000);
 
   afterAll(async () => {
     for (const each of closing.reverse()) await each();
   });
+
+  function clientWith(token: string): Client {
+    return createClient({ baseUrl: deployment.url, token, retry: { attempts: 1, baseMs: 1, capMs: 1 } });
+  }
+
+  /** The client of a cluster's agent. */
+  function agent(clusterId: string): Client {
+    return clientWith(tokens.get(clusterId) ?? '');
+  }
+
+  /** Asks for `path` as the admin. */
+  async function ask(method: string, path: string, body?: unknown): Promise<Response> {
+    return fetch(`${deployment.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  async function issue(role: string, clusterId = ''): Promise<{ token: { id: string }; secret: string }> {
+    const answer = await ask('POST', '/v1/tokens', { role, clusterId });
+    if (!answer.ok) throw new Error(`No token was issued: ${await answer.text()}`);
+    return (await answer.json()) as { token: { id: string }; secret: string };
+  }
 
   /** Has time pass for one cluster: what the sweeper measures lies that much further back. */
   async function age(clusterId: string, attribute: 'receivedAt' | 'omittedAt', ms: number): Promise<void> {
@@ -112,12 +145,12 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
 
   test('take a push of each cluster, compressed, and tell of it', async () => {
     const eks = await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 10n });
-    expect(await client.push(eks)).toMatchObject({ clusterId: EKS, highWaterMark: 10n });
+    expect(await agent(EKS).push(eks)).toMatchObject({ clusterId: EKS, highWaterMark: 10n });
     for (const [sample, clusterId] of [
       ['openb-instant-t2', 'openb'],
       ['kops-l4-t3', 'kops'],
     ] as const) {
-      await client.push(await snapshotOf(sample, { clusterId, counter: 1n }));
+      await agent(clusterId).push(await snapshotOf(sample, { clusterId, counter: 1n }));
     }
     expect(await told('Cluster Published', EKS)).toMatchObject({
       logicalCounter: '10',
@@ -130,7 +163,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
   test('validate without storing', async () => {
     const snapshot = await snapshotOf('kops-l4-t3', { clusterId: 'never', counter: 1n });
     snapshot.capacityPools.push(...snapshot.capacityPools);
-    const { findings } = await client.validate(snapshot);
+    const { findings } = await agent('never').validate(snapshot);
     expect(findings.map(({ code }) => code)).toContain('duplicate_pool_id');
     await expect(client.cluster('never')).rejects.toThrow('cluster_not_found');
   });
@@ -156,8 +189,8 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
 
   test('keep a replica true: what is new whole, what is refreshed by its counter', async () => {
     await replica.pull();
-    await client.push(await snapshotOf('openb-instant-t2', { clusterId: 'openb', counter: 2n }));
-    await client.push(await snapshotOf('upcloud-l40s-t0', { clusterId: 'kops', counter: 5n }));
+    await agent('openb').push(await snapshotOf('openb-instant-t2', { clusterId: 'openb', counter: 2n }));
+    await agent('kops').push(await snapshotOf('upcloud-l40s-t0', { clusterId: 'kops', counter: 5n }));
     const kinds = (await replica.pull()).map((event) =>
       'clusterId' in event ? [event.kind, event.clusterId] : [event.kind],
     );
@@ -175,7 +208,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
 
   test('refuse what went back, with the mark', async () => {
     const late = await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 4n });
-    await expect(client.push(late)).rejects.toMatchObject({
+    await expect(agent('kops').push(late)).rejects.toMatchObject({
       problem: { code: 'counter_regressed', highWaterMark: 5n },
     });
   });
@@ -194,10 +227,10 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
   });
 
   test('omit a cluster on demand, tell it, and take it back', async () => {
-    await client.omit(EKS);
+    await clientWith(admin).omit(EKS);
     expect(await told('Cluster Omitted', EKS)).toMatchObject({ reason: 'deleted' });
     expect((await replica.pull()).map(({ kind }) => kind)).toEqual(['omitted', 'complete']);
-    await client.push(await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 11n }));
+    await agent(EKS).push(await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 11n }));
     expect(await told('Cluster Returned', EKS)).toMatchObject({ logicalCounter: '11' });
   });
 
@@ -213,11 +246,33 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     expect(await deployment.runSchedule()).toMatchObject({ retired: ['kops'], omitted: 0 });
     await expect(client.cluster('kops')).rejects.toThrow('cluster_not_found');
     const late = await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 4n });
-    await expect(client.push(late)).rejects.toMatchObject({
+    await expect(agent('kops').push(late)).rejects.toMatchObject({
       problem: { code: 'counter_regressed', highWaterMark: 5n },
     });
-    await client.push(await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 6n }));
+    await agent('kops').push(await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 6n }));
     expect((await client.clock()).get('kops')).toBe(6n);
+  });
+
+  test('do for each caller what is its own, and for nobody more', async () => {
+    const push = async (token: string): Promise<number> =>
+      clientWith(token)
+        .push(await snapshotOf('kops-l4-t3', { clusterId: 'openb', counter: 99n }))
+        .then(
+          () => 200,
+          (error: { status: number }) => error.status,
+        );
+    expect([await push('rmt_nobody'), await push(tokens.get('kops') ?? ''), await push(admin)]).toEqual([
+      401, 403, 403,
+    ]);
+    await expect(agent('kops').map()).rejects.toMatchObject({ status: 403 });
+    const { token } = await issue('ROLE_SCHEDULER');
+    expect((await ask('GET', '/v1/tokens')).status).toBe(200);
+    expect((await ask('DELETE', `/v1/tokens/${token.id}`)).ok).toBe(true);
+    const asScheduler = await fetch(`${deployment.url}/v1/tokens`, {
+      headers: { authorization: `Bearer ${tokens.get('scheduler')}` },
+    });
+    expect(asScheduler.status).toBe(403);
+    expect((await fetch(`${deployment.url}/healthz`)).status).toBe(200);
   });
 
   test('answer what no route takes with a problem of ours', async () => {
@@ -226,24 +281,28 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     expect(unknown.headers.get('content-type')).toBe('application/problem+json');
     const unreadable = await fetch(`${deployment.url}/v1/capacity/fit`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${tokens.get('scheduler')}` },
       body: '{"shapes":',
     });
     expect([unreadable.status, await unreadable.json()]).toMatchObject([400, { code: 'malformed_json' }]);
-    const head = await fetch(`${deployment.url}/v1/map`, { method: 'HEAD' });
+    const head = await fetch(`${deployment.url}/v1/map`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${tokens.get('scheduler')}` },
+    });
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
   test('report metrics under the namespace of the stage, and no error', () => {
     for (const name of FUNCTION_NAMES) {
       const { lambda } = named(deployment.functions, name);
-      expect(lambda.log).toContain('"Namespace":"ResourceMap/story"');
+      // There is nothing to count in saying what the service is.
+      if (name !== 'about') expect(lambda.log).toContain('"Namespace":"ResourceMap/story"');
       expect(lambda.log).not.toMatch(/"level":"error"/i);
     }
   });
 
   test('leave out a cluster whose body is gone, loudly, and answer for the rest', async () => {
-    await client.push(await snapshotOf('viettel-l40s-t1', { clusterId: 'kops', counter: 7n }));
+    await agent('kops').push(await snapshotOf('viettel-l40s-t1', { clusterId: 'kops', counter: 7n }));
     const { body } = headFromItem(await headItem('kops'));
     await deployment.dynamo.send(
       new DeleteItemCommand({
