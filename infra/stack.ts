@@ -60,6 +60,7 @@ export class ResourceMapStack extends Stack {
     this.#output('BusName', bus.eventBusName, 'The event bus on which changes are told');
     this.#output('BusArn', bus.eventBusArn, 'Its ARN, for rules in other stacks and accounts');
     this.#output('HeadsTable', data.tables.heads.tableName, 'The table of cluster heads');
+    this.#output('HeadsStream', streamOf(data), 'The stream of that table, from which marks are restored');
     this.#output('BodiesTable', data.tables.bodies.tableName, 'The table of snapshot bodies');
     this.#output('DeadLetterQueue', deadLetters.queueUrl, 'The queue of changes that could not be told');
     this.#output('TrustTable', data.tables.trust.tableName, 'The table of who may use the service');
@@ -114,6 +115,11 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
         RETIRE_AFTER_SECONDS: String(settings.retireAfter),
       };
   }
+}
+
+function streamOf({ tables: { heads } }: Data): string {
+  if (heads.tableStreamArn === undefined) throw new Error('The table of heads has no stream.');
+  return heads.tableStreamArn;
 }
 
 function folderOf(bundles: ReadonlyMap<FunctionName, Bundle>, name: FunctionName): string {

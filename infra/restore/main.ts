@@ -15,6 +15,7 @@ interface Flags {
   readonly stream?: string;
   readonly restoredTo?: number;
   readonly floor?: bigint;
+  readonly complete?: true;
   readonly dryRun?: true;
   readonly endpoint?: string;
 }
@@ -27,6 +28,7 @@ const command = new Command('restore-heads')
   .option('--stream <arn>', 'the stream of the table that lost the data')
   .option('--restored-to <time>', 'the point in time that was restored, as in 2026-03-14T07:00:00Z', timeOf)
   .option('--floor <counter>', 'a counter that no cluster had reached, where there is no stream', counterOf)
+  .option('--complete', 'nothing was written since: the table is that of a stage that is paused or gone')
   .option('--dry-run', 'tells what would be done')
   .addOption(new Option('--endpoint <url>', 'a DynamoDB other than AWS').hideHelp())
   .action(async (flags: Flags) => {
@@ -57,13 +59,17 @@ try {
   process.exitCode = 1;
 }
 
-function sinceOf({ stream, restoredTo, floor }: Flags): Since {
-  if (floor !== undefined && stream === undefined && restoredTo === undefined)
-    return { kind: 'floor', floor };
-  if (floor === undefined && stream !== undefined && restoredTo !== undefined) {
-    return { kind: 'stream', streamArn: stream, restoredToMs: restoredTo };
+function sinceOf({ stream, restoredTo, floor, complete }: Flags): Since {
+  const byStream = stream !== undefined || restoredTo !== undefined;
+  const ways = [byStream, floor !== undefined, complete === true].filter((given) => given);
+  if (ways.length === 1) {
+    if (complete === true) return { kind: 'nothing' };
+    if (floor !== undefined) return { kind: 'floor', floor };
+    if (stream !== undefined && restoredTo !== undefined) {
+      return { kind: 'stream', streamArn: stream, restoredToMs: restoredTo };
+    }
   }
-  return command.error('error: give --stream and --restored-to, or --floor alone');
+  return command.error('error: give --stream and --restored-to, or --floor, or --complete');
 }
 
 function shardsOf(text: string): number {

@@ -47,7 +47,9 @@ const NO_BODY = '00'.repeat(32);
 /** What tells of the time between the point that was restored and the loss. */
 export type Since =
   | { readonly kind: 'stream'; readonly streamArn: string; readonly restoredToMs: number }
-  | { readonly kind: 'floor'; readonly floor: bigint };
+  | { readonly kind: 'floor'; readonly floor: bigint }
+  /** Nothing was written since: the table is another stage's, or an earlier one's, that is paused or gone. */
+  | { readonly kind: 'nothing' };
 
 export interface RestoreOptions {
   readonly dynamo: DynamoDBClient;

@@ -325,6 +325,31 @@ describe.skipIf(local === undefined)('a restored table of heads', () => {
     );
   });
 
+  test('moves to a stage of other shards, where nothing was written since', async () => {
+    const old = await Stage.start();
+    await old.push('steady', 10n, 'X');
+    await old.push('retired', 12n, 'X');
+    await old.omit('retired');
+    await old.retire('retired');
+    if (local === undefined) return;
+    const fresh = await freshStore(local, 7);
+    const report = await restoreHeads({
+      dynamo: fresh.client,
+      streams: new DynamoDBStreamsClient({ endpoint: fresh.endpoint }),
+      from: old.store.tables.heads,
+      into: fresh.tables.heads,
+      shards: 7,
+      since: { kind: 'nothing' },
+    });
+    expect(report).toEqual({ omitted: 1, marksOnly: 1, raised: 0, floor: 0n, lost: [] });
+    for (const [clusterId, mark] of old.served) {
+      const push = (counter: bigint) => commit(fresh, pushOf({ clusterId, counter, content: 'X' }), NOW_MS);
+      await expect(push(mark - 1n)).rejects.toThrow('[counter_regressed]');
+      await push(mark + 1n);
+      expect(await contentOf(fresh, await headOf(fresh, clusterId))).toBe('X');
+    }
+  });
+
   test('is a command, which says what it did', async () => {
     const { stage, from } = await lostStage();
     const run = (...flags: string[]) =>
@@ -355,7 +380,7 @@ describe.skipIf(local === undefined)('a restored table of heads', () => {
     const { stdout } = await run('--shards', String(SHARDS), '--floor', '1000');
     expect(JSON.parse(stdout)).toEqual({ omitted: 4, marksOnly: 1, raised: 5, floor: '1000', lost: [] });
     await expect(run('--shards', String(SHARDS))).rejects.toThrow(
-      'error: give --stream and --restored-to, or --floor alone',
+      'error: give --stream and --restored-to, or --floor, or --complete',
     );
     await expect(
       run('--shards', String(SHARDS), '--stream', 's', '--restored-to', '14 March'),

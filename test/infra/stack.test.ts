@@ -500,6 +500,7 @@ describe('the operator', () => {
       'BusArn',
       'BusName',
       'DeadLetterQueue',
+      'HeadsStream',
       'HeadsTable',
       'TrustTable',
       'Url',
