@@ -11,8 +11,8 @@ export function costDocument(units: Units, sample: string): string {
 
 Written by \`npm run cost\` from measured units; a test measures them again.
 
-US dollars a month at list prices of us-east-1 of the end of 2025, without free tiers or savings plans. Check
-them against AWS's pricing pages: they stand in one place, \`infra/cost/model.ts\`.
+US dollars a month, without free tiers or savings plans. The prices are those of us-east-1 at the end of 2025 as
+we remember them, not read from AWS: check them on its pricing pages. They stand in one place, \`infra/cost/model.ts\`.
 
 Every cluster pushes each ${HABITS.pushIntervalS} s, and one push in ${Math.round(1 / HABITS.changedShare)} changes something. ${HABITS.schedulers} schedulers sync each ${HABITS.syncIntervalS} s.
 Each cluster is as large as the sample \`${sample}\`.
