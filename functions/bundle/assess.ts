@@ -6,7 +6,6 @@
 import type { NodeClass } from './fleet.ts';
 import type { Needs } from './needs.ts';
 import { idleDevices, type NodeState, obstacle, type ResourceFilter, room, unverified } from './node.ts';
-import type { Domain } from './place.ts';
 import type { CompiledPool } from './tiers.ts';
 import type { WorkBudget } from './work.ts';
 
@@ -32,10 +31,9 @@ export interface Assessment {
   /**
    * The classes that hold the needs, best first: tier by tier, known amounts before unknown
    * ones, and in that the tightest fit, so that large nodes stay free for large jobs.
+   * Those without a node at present are among them, since a plan may bring one into their state.
    */
   readonly roots: readonly RootOption[];
-  /** The domains of those classes, each once. */
-  readonly domains: readonly Domain[];
   /** Nothing where nodes of the class hold the needs. */
   obstacleOf(nodes: NodeClass): Obstacle | undefined;
 }
@@ -84,31 +82,21 @@ export class Assessor {
 
 class GrowingAssessment implements Assessment {
   readonly #obstacles: (Obstacle | undefined)[] = [];
-  /** Of classes without a node too: a plan may bring a node into their state again. */
-  #all: readonly RootOption[] = [];
-  #roots: readonly RootOption[] = [];
-  #domains: readonly Domain[] = [];
+  readonly roots: RootOption[] = [];
 
   constructor(
     private readonly pool: CompiledPool,
     private readonly needs: Needs,
   ) {}
 
-  get roots(): readonly RootOption[] {
-    return this.#roots;
-  }
-
-  get domains(): readonly Domain[] {
-    return this.#domains;
-  }
-
   obstacleOf({ order }: NodeClass): Obstacle | undefined {
     return this.#obstacles[order];
   }
 
-  /** Assesses the classes that came since, and leaves out those that have no node at present. */
+  /** Assesses the classes that came since. */
   cover(classes: readonly NodeClass[], budget: WorkBudget): void {
     const fresh = classes.slice(this.#obstacles.length);
+    if (fresh.length === 0) return;
     budget.spend(Math.ceil(fresh.length / CLASSES_PER_STEP));
     const obstacles = fresh.map(({ state }) => this.#obstacle(state, budget));
     const found = fresh.flatMap((nodes, i): readonly RootOption[] => {
@@ -117,9 +105,12 @@ class GrowingAssessment implements Assessment {
       return [{ class: nodes, tier, fit: fitOf(nodes.state, this.needs) }];
     });
     for (const obstacle of obstacles) this.#obstacles.push(obstacle);
-    if (found.length > 0) this.#all = [...this.#all, ...found].sort(compareRoots);
-    this.#roots = this.#all.filter((root) => root.class.size > 0);
-    this.#domains = [...new Set(this.#roots.map((root) => root.class.domain))];
+    if (this.roots.length === 0) {
+      for (const root of found.sort(compareRoots)) this.roots.push(root);
+    } else {
+      // After the first time there are a few new ones, and a sort would look at all of them.
+      for (const root of found) this.roots.splice(placeIn(this.roots, root), 0, root);
+    }
   }
 
   #obstacle(state: NodeState, budget: WorkBudget): Obstacle | undefined {
@@ -136,6 +127,19 @@ export function standingObstacle(
   if (!state.eligible) return 'eligible';
   if (!state.reachable) return 'reachable';
   return state.cordoned ? 'cordoned' : undefined;
+}
+
+/** The position at which the root belongs, by bisection. */
+function placeIn(roots: readonly RootOption[], root: RootOption): number {
+  let from = 0;
+  let to = roots.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const at = roots[middle];
+    if (at !== undefined && compareRoots(at, root) < 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function compareRoots(a: RootOption, b: RootOption): number {

@@ -24,7 +24,7 @@ export class DomainLimit {
     private readonly maxSharing: number,
   ) {
     const backups = variables.filter((v) => v.copy === 'backup');
-    this.#backups = backups.map((v) => v.assessment.domains);
+    this.#backups = backups.map((v) => [...v.domains]);
     this.#pool = backups[0]?.pool;
   }
 

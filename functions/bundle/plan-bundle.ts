@@ -164,7 +164,7 @@ function search(
   standing: readonly TouchedNode[] = [],
 ): Outcome | 'exhausted' {
   // A group that no node holds by itself has none with others beside it either.
-  const hopeless = variables.findIndex((variable) => variable.assessment.roots.length === 0);
+  const hopeless = variables.findIndex((v) => !v.assessment.roots.some((root) => root.class.size > 0));
   if (hopeless !== -1) return { kind: 'none', deadEnd: { variable: hopeless, touched: standing } };
   return boundedBy(() => findNodes(variables, { rules, budget: budget.share(share), standing }));
 }

@@ -36,6 +36,8 @@ export interface Variable {
   readonly kind: number;
   /** Which classes hold the group when nothing else of the bundle stands there. */
   readonly assessment: Assessment;
+  /** Domains in which a node of those classes stands. */
+  readonly domains: ReadonlySet<Domain>;
 }
 
 /** Rules between the nodes of a bundle. */
@@ -295,6 +297,7 @@ class Search {
       const key = loadKey(node);
       if (seen.has(key)) continue;
       seen.add(key);
+      this.#budget.spend(STEPS_PER_NODE_IN_USE);
       const needs = together([node.needs, variable.needs]);
       if (!holdsAll(state, needs, this.#budget)) continue;
       options.push({ class: node.class, touched: node, tier, fit: fitOf(state, needs) });
@@ -303,7 +306,7 @@ class Search {
   }
 
   /** What a node counts for that shares domains with the primary, and the least that any node can count for. */
-  #costs({ copy, assessment }: Variable): {
+  #costs({ copy, domains }: Variable): {
     readonly costOf: (option: Option) => number;
     readonly least: number;
   } {
@@ -312,7 +315,7 @@ class Search {
     const { forbid } = this.#rules;
     const sameNode = costOfSameNode(forbid);
     const byDomain = new Map(
-      assessment.domains.map((domain) => [domain, costOfDomain(domain, primary, forbid)]),
+      [...domains].map((domain) => [domain, costOfDomain(domain, primary, forbid)]),
     );
     const costOf = ({ class: { domain }, touched }: Option): number =>
       touched?.loads.some((load) => load.copy === 'primary') ? sameNode : (byDomain.get(domain) ?? 0);
@@ -342,7 +345,9 @@ class Search {
 }
 
 /** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
-const OPTIONS_PER_STEP = 32;
+const OPTIONS_PER_STEP = 16;
+/** Needs are added up and devices assigned. */
+const STEPS_PER_NODE_IN_USE = 2;
 
 const NO_DOMAINS: ReadonlySet<Domain> = new Set();
 

@@ -1,9 +1,10 @@
 /** The groups of one copy of a bundle as what a search places, in the order in which it places them. */
-import type { Assessor } from './assess.ts';
+import type { Assessment, Assessor } from './assess.ts';
 import type { NodeClass } from './fleet.ts';
 import type { JobGroups } from './groups.ts';
 import { type Bundle, type BundleJobSpec, PRIORITY_BANDS } from './model.ts';
 import { type Needs, NO_NEEDS, needsKey, needsOf, together } from './needs.ts';
+import type { Domain } from './place.ts';
 import type { Copy, Variable } from './search.ts';
 import type { CompiledPool } from './tiers.ts';
 import type { WorkBudget } from './work.ts';
@@ -60,6 +61,7 @@ export function variablesOf(
       // A backup's groups are interchangeable among themselves only.
       kind: (kinds[group] ?? 0) + (copy === 'primary' ? 0 : groups.groups.length),
       assessment,
+      domains: domainsOf(assessment),
     };
     return { variable, band: bandOf(bundle, jobs) };
   });
@@ -72,6 +74,12 @@ export function variablesOf(
         a.variable.group - b.variable.group,
     )
     .map(({ variable }) => variable);
+}
+
+function domainsOf({ roots }: Assessment): ReadonlySet<Domain> {
+  const domains = new Set<Domain>();
+  for (const { class: nodes } of roots) if (nodes.size > 0) domains.add(nodes.domain);
+  return domains;
 }
 
 function bandOf(bundle: Bundle, jobs: readonly number[]): number {
