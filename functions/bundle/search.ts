@@ -314,9 +314,7 @@ class Search {
     if (primary.size === 0) return { costOf: () => 0, least: 0 };
     const { forbid } = this.#rules;
     const sameNode = costOfSameNode(forbid);
-    const byDomain = new Map(
-      [...domains].map((domain) => [domain, costOfDomain(domain, primary, forbid)]),
-    );
+    const byDomain = new Map([...domains].map((domain) => [domain, costOfDomain(domain, primary, forbid)]));
     const costOf = ({ class: { domain }, touched }: Option): number =>
       touched?.loads.some((load) => load.copy === 'primary') ? sameNode : (byDomain.get(domain) ?? 0);
     return { costOf, least: [...byDomain.values()].reduce((a, b) => Math.min(a, b), sameNode) };
