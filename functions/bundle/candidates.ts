@@ -54,6 +54,8 @@ function inventoryState(
   for (const [name, { count, attributes }] of firstByName(inventory.capabilities ?? [])) {
     capabilities.set(name, { total: count, taken: reserved.get(name) ?? 0, attributes });
   }
+  // Whatever its share, a job that stands on a device keeps it from being given whole.
+  const used = new Set((inventory.assignedJobs ?? []).map((a) => a.gpuIndex));
   return {
     place,
     eligible,
@@ -62,17 +64,20 @@ function inventoryState(
     capacity: known(inventory.totalCapacity * inventory.utilizationCap, inventory.reservedCapacity ?? 0),
     cores: known(inventory.totalCores ?? 0, inventory.reservedCores ?? 0),
     capabilities,
-    devices: [...(inventory.gpus ?? [])].sort((a, b) => a.index - b.index).map(deviceOf),
+    devices: [...(inventory.gpus ?? [])]
+      .sort((a, b) => a.index - b.index)
+      .map((gpu) => deviceOf(gpu, used.has(gpu.index))),
     services: new Set((inventory.assignedJobs ?? []).map((a) => a.jobId).filter((id) => serviceIds.has(id))),
   };
 }
 
-function deviceOf(gpu: GpuResource): Device {
+function deviceOf(gpu: GpuResource, used: boolean): Device {
   return {
     index: gpu.index,
     model: gpu.model ?? '',
     total: gpu.totalCapacity,
     reserved: gpu.reservedCapacity ?? 0,
+    shared: used || (gpu.reservedCapacity ?? 0) > 0,
     exclusive: gpu.exclusivelyReserved ?? false,
   };
 }
@@ -102,6 +107,7 @@ function slotState(slot: SlotCandidate): NodeState {
       model: place.acceleratorModels[0] ?? '',
       total: 1,
       reserved: 0,
+      shared: false,
       exclusive: false,
     })),
     // The map names no service.

@@ -16,6 +16,8 @@ export interface Device {
   readonly total: number | undefined;
   /** Shares that are taken. */
   readonly reserved: number;
+  /** A job has a share of it, be it of nothing: one that asks for a model alone. */
+  readonly shared: boolean;
   /** A job holds all of it. */
   readonly exclusive: boolean;
 }
@@ -122,13 +124,13 @@ export function takeDevices(
   return devices.map((device) => {
     const share = shares.get(device.index);
     if (whole.has(device.index)) return { ...device, exclusive: true };
-    return share === undefined ? device : { ...device, reserved: device.reserved + share };
+    return share === undefined ? device : { ...device, reserved: device.reserved + share, shared: true };
   });
 }
 
 /** Nothing stands on it. */
-export function isIdle(device: { readonly reserved: number; readonly exclusive: boolean }): boolean {
-  return !device.exclusive && device.reserved <= 0;
+export function isIdle({ reserved, shared, exclusive }: Device): boolean {
+  return !exclusive && !shared && reserved <= 0;
 }
 
 /** Refuses early what no search could find: more whole devices than are idle, more shares than there is room. */
@@ -139,7 +141,7 @@ function enoughInAll(rooms: readonly Room[], needs: readonly DeviceNeed[]): bool
     if (need.kind === 'whole') whole += need.count;
     else shares += need.amount;
   }
-  if (whole > rooms.filter(isIdle).length) return false;
+  if (whole > rooms.filter(({ device }) => isIdle(device)).length) return false;
   const room = rooms.reduce((sum, r) => sum + Math.max(0, roomOf(r)), 0);
   return fits(0, shares, room);
 }
@@ -204,10 +206,12 @@ function byPreference(rooms: readonly Room[], need: DeviceNeed): readonly number
 }
 
 /** Whether the device has room for the need, with so much of it reserved, or all of it. */
-function canTake({ model, total }: Device, reserved: number, exclusive: boolean, need: DeviceNeed): boolean {
+function canTake(device: Device, reserved: number, exclusive: boolean, need: DeviceNeed): boolean {
+  const { model, total, shared } = device;
   if (exclusive) return false;
   if (need.model !== '' && model !== undefined && model !== need.model) return false;
-  if (need.kind === 'whole') return reserved <= 0 && (total === undefined || fits(0, need.atLeast, total));
+  if (need.kind === 'whole')
+    return !shared && reserved <= 0 && (total === undefined || fits(0, need.atLeast, total));
   return total === undefined || fits(reserved, need.amount, total);
 }
 
@@ -217,7 +221,7 @@ function roomOf(room: Room): number {
 }
 
 function looksOf(room: Room): string {
-  return `${room.device.model}|${room.device.total}|${room.reserved}|${room.exclusive}`;
+  return `${room.device.model}|${room.device.total}|${room.device.shared}|${room.reserved}|${room.exclusive}`;
 }
 
 /** The multiset of devices: two ways to the same one fail or succeed alike. */

@@ -153,7 +153,7 @@ export function nodeKey(node: NodeState): string {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, u]) => [name, u.total, u.taken, Object.entries(u.attributes ?? {}).sort()]),
     [...node.services].sort(),
-    node.devices.map((d) => [d.index, d.model ?? null, d.total ?? null, d.reserved, d.exclusive]),
+    node.devices.map((d) => [d.index, d.model ?? null, d.total ?? null, d.reserved, d.shared, d.exclusive]),
   ]);
 }
 

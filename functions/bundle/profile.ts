@@ -75,5 +75,5 @@ function amount(offered: number | undefined): number | undefined {
 }
 
 function newDevice(index: number, model: string | undefined, total: number | undefined): Device {
-  return { index, model, total, reserved: 0, exclusive: false };
+  return { index, model, total, reserved: 0, shared: false, exclusive: false };
 }

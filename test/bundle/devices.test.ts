@@ -8,6 +8,7 @@ const device = fc.record({
   model: fc.constantFrom('A', 'B', ''),
   total: fc.constantFrom(1, 1, 0.5),
   reserved: fc.constantFrom(0, 0, 0.25),
+  shared: fc.constantFrom(false, false, true),
   exclusive: fc.constantFrom(false, false, false, true),
 });
 const share = fc.record({
@@ -54,7 +55,10 @@ function exists(all: readonly Device[], asked: readonly DeviceNeed[]): boolean {
   units.sort((a, b) => (a.kind === b.kind ? 0 : a.kind === 'whole' ? -1 : 1));
   return from(
     0,
-    all.map((d) => ({ left: (d.total ?? 0) - d.reserved, idle: d.reserved === 0 && !d.exclusive })),
+    all.map((d) => ({
+      left: (d.total ?? 0) - d.reserved,
+      idle: d.reserved === 0 && !d.shared && !d.exclusive,
+    })),
   );
 }
 
@@ -75,6 +79,7 @@ it('finds an assignment if and only if there is one, and gives each device as it
           expect(at.exclusive).toBe(false);
           if (need.model !== '') expect(at.model).toBe(need.model);
           if (need.kind === 'whole') {
+            expect(at.shared).toBe(false);
             expect(taken.get(index)).toBe(0);
             expect(whole.has(index)).toBe(false);
             expect(at.total).toBeGreaterThanOrEqual(need.atLeast);
@@ -97,6 +102,7 @@ it('packs what first-fit-decreasing does not', () => {
       model: '',
       total: left / 8,
       reserved: 0,
+      shared: false,
       exclusive: false,
     }),
   );
@@ -118,6 +124,7 @@ it('shows quickly that many equal shares do not fit, since equal devices are one
       model: '',
       total: 1,
       reserved: 0,
+      shared: false,
       exclusive: false,
     }),
   );
@@ -138,6 +145,7 @@ it('ends at its bound, by a throw and not by a no', () => {
       model: '',
       total: 1 + index / 100,
       reserved: 0,
+      shared: false,
       exclusive: false,
     }),
   );

@@ -353,6 +353,12 @@ function withTaken(
         reservedCapacity: (inventory.reservedCapacity ?? 0) + sum((n) => n.requiredCapacity),
         reservedCores: (inventory.reservedCores ?? 0) + sum((n) => n.requiredCores),
         reservedCapabilities: [...(inventory.reservedCapabilities ?? []), ...taken],
+        assignedJobs: [
+          ...(inventory.assignedJobs ?? []),
+          ...here.flatMap(({ placement }) =>
+            placement.gpuIndexes.map((gpuIndex) => ({ jobId: 'earlier', gpuIndex })),
+          ),
+        ],
         gpus: (inventory.gpus ?? []).map((gpu) => {
           const users = here.filter(({ placement }) => placement.gpuIndexes.includes(gpu.index));
           const whole = users.some(({ needs }) =>

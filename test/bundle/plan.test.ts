@@ -169,6 +169,19 @@ describe('filters, each with what it leaves and the best there is', () => {
     expect(copyOf(placed).placements[0]?.gpuIndexes).toEqual([2]);
   });
 
+  it('a whole device is not one on which a job stands, though that job takes none of its capacity', () => {
+    const gpus = [{ index: 0, model: 'L4', totalCapacity: 1 }];
+    const capabilities = [{ name: 'norsk.io/nvidia-gpu', count: 1 }];
+    const whole = job('b', { requiredCapabilities: [{ name: 'norsk.io/nvidia-gpu', count: 1 }] });
+    const used = node('n1', { gpus, capabilities, assignedJobs: [{ jobId: 'other', gpuIndex: 0 }] });
+    expect(reasonOf(whole, [used]).filter).toBe('gpu');
+    expect(planOf(bundle([whole]), [node('n1', { gpus, capabilities })]).outcome).toBe('placed');
+
+    const byModel = { ...bundle([job('a', { requiredGpuModel: 'L4' })]), bundleId: 'first' };
+    const plans = planBundles([byModel, bundle([whole])], [pool()], [node('n1', { gpus, capabilities })]);
+    expect(plans.map((plan) => plan.outcome)).toEqual(['placed', 'unplaced']);
+  });
+
   it('capabilities less the reserved', () => {
     const at = node('n1', {
       capabilities: [{ name: 'n/x', count: 4, attributes: { k: 'v' } }],
