@@ -17,8 +17,8 @@ import {
   type Token,
   TokenListSchema,
 } from '../gen/resourcemap/v1/access_pb.ts';
-import type { ClientOptions } from './client.ts';
-import { DEFAULT_RETRY, type HttpRequest, send, type TransportOptions } from './transport.ts';
+import { type ClientOptions, transportOf } from './client.ts';
+import { type HttpRequest, send } from './transport.ts';
 
 const PROTOBUF = 'application/x-protobuf';
 
@@ -35,12 +35,7 @@ export interface AccessClient {
 }
 
 export function createAccessClient(options: ClientOptions): AccessClient {
-  const transport: TransportOptions = {
-    baseUrl: new URL(options.baseUrl),
-    ...(options.token === undefined ? {} : { token: options.token }),
-    fetch: options.fetch ?? fetch,
-    retry: options.retry ?? DEFAULT_RETRY,
-  };
+  const transport = transportOf(options);
   const get = async <D extends DescMessage>(schema: D, path: string): Promise<MessageShape<D>> =>
     fromBinary(schema, (await send(transport, { method: 'GET', path, headers: { accept: PROTOBUF } })).body);
   const post = async <Q extends DescMessage, A extends DescMessage>(

@@ -151,12 +151,7 @@ export interface Client {
  * it does not answer in all tries, and UnexpectedAnswerError where something else answers.
  */
 export function createClient(options: ClientOptions): Client {
-  const transport: TransportOptions = {
-    baseUrl: new URL(options.baseUrl),
-    ...(options.token === undefined ? {} : { token: options.token }),
-    fetch: options.fetch ?? fetch,
-    retry: options.retry ?? DEFAULT_RETRY,
-  };
+  const transport = transportOf(options);
 
   const ask = async <D extends DescMessage>(schema: D, request: HttpRequest): Promise<MessageShape<D>> =>
     decode(
@@ -296,28 +291,40 @@ function conflictingMark(error: unknown): bigint | undefined {
   return conflict ? error.problem.highWaterMark : undefined;
 }
 
+/** What the options of a client mean for its requests. */
+export function transportOf(options: ClientOptions): TransportOptions {
+  return {
+    baseUrl: new URL(options.baseUrl),
+    ...(options.token === undefined ? {} : { token: options.token }),
+    fetch: options.fetch ?? fetch,
+    retry: options.retry ?? DEFAULT_RETRY,
+  };
+}
+
 function clusterPath(clusterId: string): string {
   return `/v1/clusters/${encodeURIComponent(clusterId)}`;
 }
 
-function filterQuery(filter: Partial<MapFilter> = {}): string {
-  return queryOf([
+type Parameters = readonly (readonly [string, readonly string[]])[];
+
+function filterParameters(filter: Partial<MapFilter>): Parameters {
+  return [
     ['cluster', filter.cluster ?? []],
     ['provider', filter.provider ?? []],
     ['region', filter.region ?? []],
     ['site', filter.site ?? []],
     ['accelerator_model', filter.acceleratorModel ?? []],
-  ]);
+  ];
+}
+
+function filterQuery(filter: Partial<MapFilter> = {}): string {
+  return queryOf(filterParameters(filter));
 }
 
 function capacityQuery(filter: CapacityFilterInit, groupBy: readonly GroupKey[]): string {
   const lower = (name: string | undefined): string => (name ?? '').toLowerCase();
   return queryOf([
-    ['cluster', filter.cluster ?? []],
-    ['provider', filter.provider ?? []],
-    ['region', filter.region ?? []],
-    ['site', filter.site ?? []],
-    ['accelerator_model', filter.acceleratorModel ?? []],
+    ...filterParameters(filter),
     ['pool', filter.pool ?? []],
     ['node_type', filter.nodeType ?? []],
     ['instance_type', filter.instanceType ?? []],
@@ -330,7 +337,7 @@ function capacityQuery(filter: CapacityFilterInit, groupBy: readonly GroupKey[])
   ]);
 }
 
-function queryOf(parameters: readonly (readonly [string, readonly string[]])[]): string {
+function queryOf(parameters: Parameters): string {
   const query = new URLSearchParams();
   for (const [name, values] of parameters) for (const value of values) query.append(name, value);
   return query.size === 0 ? '' : `?${query}`;

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from './processes.ts';
+import { freePort } from '../engines/dynamodb-local.ts';
 
 /** A running peer that holds values by key. */
 export interface Peer {

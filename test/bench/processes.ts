@@ -1,7 +1,6 @@
 /** Processes of the bench. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
 export interface ServerProcess {
@@ -33,13 +32,4 @@ export async function startServer(...args: readonly string[]): Promise<ServerPro
       await exited;
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freeBar } from '../../functions/cli/capacity-table.ts';
 import { createClient } from '../../functions/client/client.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
 import { COLLECTED_AT_MS, cluster, freeNodes, pending } from '../capacity/builders.ts';
-
-const RMAP = new URL('../../functions/cli/rmap.ts', import.meta.url).pathname;
+import { type Ran, runRmap } from './run-rmap.ts';
 
 let service: LocalService;
 
@@ -34,23 +32,8 @@ afterAll(async () => {
   await service.close();
 });
 
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** A real process, as a person or a script starts it. */
 function rmap(args: readonly string[], stdin = ''): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      ['--import', 'tsx', RMAP, ...args],
-      { env: { ...process.env, RMAP_URL: service.url } },
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-    child.stdin?.end(stdin);
-  });
+  return runRmap(args, service.url, stdin);
 }
 
 /** Cells of each line; the age depends on when the test runs. */

@@ -11,8 +11,8 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
 import { decodeSnapshot } from '../../functions/snapshot/decode.ts';
+import { type Ran, RMAP, runRmap } from './run-rmap.ts';
 
-const RMAP = new URL('../../dist/cli/rmap.js', import.meta.url).pathname;
 const SAMPLES = new URL('../../functions/local/samples/', import.meta.url).pathname;
 const KOPS = join(SAMPLES, 'kops-l4-t3.json');
 const AICR = join(SAMPLES, 'aicr-eks-h100-t3.json');
@@ -27,23 +27,9 @@ afterAll(async () => {
   await service.close();
 });
 
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** A real process, as a person or a script starts it. */
+/** Against the service of this file, unless told otherwise. */
 function rmap(args: readonly string[], url = service.url, stdin = ''): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [RMAP, ...args],
-      { env: { ...process.env, RMAP_URL: url } },
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    );
-    child.stdin?.end(stdin);
-  });
+  return runRmap(args, url, stdin);
 }
 
 /** Lines without those of warnings, which stand indented below the file that they are about. */

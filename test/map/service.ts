@@ -19,11 +19,14 @@ export interface TestService {
   close(): Promise<void>;
 }
 
+/** What the routes of the service are given. */
+export type ServedDeps = Pick<MapDeps, 'store' | 'telemetry' | 'now'>;
+
 /** Serves the store; the client does not retry, so that nothing is hidden. */
 export async function serveStore(
   store: Store,
   options: Partial<MapDeps> = {},
-  extend: (app: App) => void = () => undefined,
+  extend: (app: App, deps: ServedDeps) => void = () => undefined,
 ): Promise<TestService> {
   const errors: string[] = [];
   const telemetry = {
@@ -34,9 +37,10 @@ export async function serveStore(
   };
   const changes = new ChangeSignal();
   const app = createApp(telemetry, { kind: 'open' });
-  extend(app);
-  pushRoutes(app, { store, telemetry, now: Date.now });
-  mapRoutes(app, { store, telemetry, now: Date.now, cacheBytes: 1_000_000, changes, ...options });
+  const deps: ServedDeps = { store, telemetry, now: Date.now };
+  extend(app, deps);
+  pushRoutes(app, deps);
+  mapRoutes(app, { ...deps, cacheBytes: 1_000_000, changes, ...options });
   const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false });
   if (!server.listening) await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
