@@ -22,13 +22,23 @@ function* rawChunks(pieces: readonly Piece[]): Generator<Uint8Array> {
   for (const piece of pieces) yield piece instanceof Uint8Array ? piece : piece.raw();
 }
 
-/** The payload in one piece of memory, which is its own. */
-export function gather(payload: Payload): Uint8Array<ArrayBuffer> {
-  const whole = Buffer.allocUnsafeSlow(payload.length);
-  let at = 0;
-  for (const chunk of payload.chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
+/** The payload in blocks of memory of their own, each of `chunkBytes` but the last. */
+export function* inChunks(payload: Payload, chunkBytes: number): Generator<Uint8Array<ArrayBuffer>> {
+  let left = payload.length;
+  let chunk = Buffer.allocUnsafeSlow(Math.min(chunkBytes, left));
+  let filled = 0;
+  for (const part of payload.chunks) {
+    for (let taken = 0; taken < part.length; ) {
+      if (chunk.length === 0) throw new Error(`The payload has more than its ${payload.length} bytes.`);
+      const bytes = Math.min(part.length - taken, chunk.length - filled);
+      chunk.set(part.subarray(taken, taken + bytes), filled);
+      taken += bytes;
+      filled += bytes;
+      if (filled < chunk.length) continue;
+      yield chunk;
+      left -= filled;
+      chunk = Buffer.allocUnsafeSlow(Math.min(chunkBytes, left));
+      filled = 0;
+    }
   }
-  return whole;
 }

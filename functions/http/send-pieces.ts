@@ -1,23 +1,40 @@
 /** Sends a spliced answer, with its length told before its first byte. */
 import type { Context } from 'hono';
 import { ResourceMapError } from '../errors.ts';
-import { gather, type Payload, type Piece, plain } from '../globalmap/pieces.ts';
+import { inChunks, type Piece, plain } from '../globalmap/pieces.ts';
 import { gzip } from '../globalmap/splice-gzip.ts';
 
-/** Above this an answer is sent as it is made, so that it is not held twice. */
-const GATHER_BYTES = 8 * 1024 * 1024;
+/** Above this an answer is made while it is sent, so that it is not held whole. */
+const FINISH_BYTES = 8 * 1024 * 1024;
 
-/** Chunks of a streamed answer: so large that what a chunk costs is lost in it. */
+/**
+ * Memory of an answer comes in blocks of this size: what a write to the socket costs is lost in
+ * one, and the next answer gets it back from the allocator, where one block for the whole would
+ * be mapped and zeroed anew each time.
+ */
 const CHUNK_BYTES = 256 * 1024;
 
-/** Where an answer in one piece becomes a stream of one chunk. */
+/** Below this a copy of the bytes costs less than a stream of them. */
 const COPIED_BYTES = 64 * 1024;
 
 /** A cache may keep the answer, but must ask each time whether it still stands: counters never go back. */
 export const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
 
-/** An answer in the encoding in which it is sent: in one piece, or so large that it is not. */
-export type EncodedAnswer = Uint8Array<ArrayBuffer> | Payload;
+/** An answer that is there, in the encoding in which it is sent, and can be sent again. */
+export interface FinishedAnswer {
+  readonly kind: 'finished';
+  readonly length: number;
+  readonly chunks: readonly Uint8Array<ArrayBuffer>[];
+}
+
+/** An answer of which a chunk is made when its turn comes, once. */
+interface AnswerInTheMaking {
+  readonly kind: 'made as sent';
+  readonly length: number;
+  readonly chunks: Iterable<Uint8Array<ArrayBuffer>>;
+}
+
+export type EncodedAnswer = FinishedAnswer | AnswerInTheMaking;
 
 export interface SendOptions {
   readonly zipped: boolean;
@@ -31,7 +48,11 @@ export interface SendOptions {
 /** Joins the pieces, in one gzip member or plain. */
 export function encodePieces(pieces: readonly Piece[], zipped: boolean): EncodedAnswer {
   const payload = zipped ? gzip(pieces) : plain(pieces);
-  return payload.length <= GATHER_BYTES ? gather(payload) : payload;
+  const { length } = payload;
+  const chunks = inChunks(payload, CHUNK_BYTES);
+  return length <= FINISH_BYTES
+    ? { kind: 'finished', length, chunks: [...chunks] }
+    : { kind: 'made as sent', length, chunks };
 }
 
 /** @throws ResourceMapError `map_too_large` */
@@ -51,37 +72,17 @@ export function sendEncoded(c: Context, answer: EncodedAnswer, options: SendOpti
   });
 }
 
-/**
- * A Response copies the bytes that it is given, and hands a stream's on as they are: above some
- * tens of kilobytes the copy costs more than the stream.
- */
-function bodyOf(answer: EncodedAnswer): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
-  if (!(answer instanceof Uint8Array)) return stream(answer);
-  if (answer.length < COPIED_BYTES) return answer;
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(answer);
-      controller.close();
-    },
-  });
-}
-
-/** Makes a chunk only once the last one is taken, so that a slow reader holds up nothing but itself. */
-function stream({ chunks }: Payload): ReadableStream<Uint8Array> {
-  const pieces = chunks[Symbol.iterator]();
+/** A Response copies the bytes that it is given, and hands a stream's on as they are. */
+function bodyOf({ length, chunks }: EncodedAnswer): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  const rest = chunks[Symbol.iterator]();
+  if (length < COPIED_BYTES) return rest.next().value ?? new Uint8Array();
   return new ReadableStream(
     {
+      // A chunk is made only once the last one is taken: a slow reader holds up nothing but itself.
       pull(controller) {
-        const parts: Uint8Array[] = [];
-        let bytes = 0;
-        while (bytes < CHUNK_BYTES) {
-          const { done, value } = pieces.next();
-          if (done === true) break;
-          parts.push(value);
-          bytes += value.length;
-        }
-        if (bytes > 0) controller.enqueue(Buffer.concat(parts, bytes));
-        else controller.close();
+        const { done, value } = rest.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
       },
     },
     { highWaterMark: 0 },

@@ -1,10 +1,12 @@
+import type { FinishedAnswer } from '../http/send-pieces.ts';
+
 /**
  * Finished answers of GET /v1/map, by etag and encoding. Those who fetch the same map between
  * two changes are sent the same bytes; that it is the same map is what the heads, read anew,
  * have just said.
  */
 export class AnswerCache {
-  readonly #answers = new Map<string, Uint8Array<ArrayBuffer>>();
+  readonly #answers = new Map<string, FinishedAnswer>();
   #heldBytes = 0;
 
   constructor(private readonly maxBytes: number) {}
@@ -13,12 +15,12 @@ export class AnswerCache {
     return this.#heldBytes;
   }
 
-  get(etag: string, zipped: boolean): Uint8Array<ArrayBuffer> | undefined {
+  get(etag: string, zipped: boolean): FinishedAnswer | undefined {
     return this.#answers.get(keyOf(etag, zipped));
   }
 
   /** Drops the oldest answers for it: they are of maps that nobody will be sent again. */
-  put(etag: string, zipped: boolean, answer: Uint8Array<ArrayBuffer>): void {
+  put(etag: string, zipped: boolean, answer: FinishedAnswer): void {
     const key = keyOf(etag, zipped);
     if (this.#answers.has(key) || answer.length > this.maxBytes) return;
     for (const [oldest, { length }] of this.#answers) {

@@ -48,7 +48,7 @@ export function mapRoute(app: App, { map, answers, changes, maxAnswerBytes }: Ma
     const entries = readable.map((head) => entryOf(head, bodies));
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
     const answer = encodePieces(splice(entries), wanted.zipped);
-    if (answer instanceof Uint8Array) answers.put(sentEtag, wanted.zipped, answer);
+    if (answer.kind === 'finished') answers.put(sentEtag, wanted.zipped, answer);
     return sendEncoded(c, answer, sendAs(sentEtag));
   });
 

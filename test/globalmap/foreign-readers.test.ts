@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { gather, type Piece, plain } from '../../functions/globalmap/pieces.ts';
+import { type Piece, plain } from '../../functions/globalmap/pieces.ts';
 import { gzip } from '../../functions/globalmap/splice-gzip.ts';
 import { spliceMapJson } from '../../functions/globalmap/splice-json.ts';
 import { spliceMapProtobuf } from '../../functions/globalmap/splice-protobuf.ts';
 import { jsonEntry, type Kept, protobufEntry } from './builders.ts';
+import { gather } from './gather.ts';
 
 /** Long ids make the clock longer than one stored block. */
 const kept: readonly Kept[] = Array.from({ length: 400 }, (_, index) => ({

@@ -2,8 +2,8 @@ import { constants, crc32, deflateRawSync, gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DamagedFragmentError, Fragment } from '../../functions/globalmap/fragment.ts';
-import { gather } from '../../functions/globalmap/pieces.ts';
 import { gzip } from '../../functions/globalmap/splice-gzip.ts';
+import { gather } from './gather.ts';
 
 const raw = Buffer.from('a body, a body, a body that repeats itself');
 const { deflated } = Fragment.compress(raw);

@@ -9,7 +9,7 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { SyncResponseSchema, VectorClockSchema } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { inIdOrder } from '../../functions/globalmap/entry.ts';
-import { gather, plain } from '../../functions/globalmap/pieces.ts';
+import { plain } from '../../functions/globalmap/pieces.ts';
 import { gzip } from '../../functions/globalmap/splice-gzip.ts';
 import {
   spliceClockJson,
@@ -25,6 +25,7 @@ import {
 } from '../../functions/globalmap/splice-protobuf.ts';
 import { timestampFields } from '../../functions/snapshot/timestamp.ts';
 import { clusterId, clusters, jsonEntry, type Kept, protobufEntry, snapshotOf } from './builders.ts';
+import { gather } from './gather.ts';
 
 /** The map as a service without splicing would merge it. */
 function merged(kept: readonly Kept[]): GlobalResourceMap {

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clockEtag } from '../../functions/globalmap/clock.ts';
 import { WHOLE_MAP } from '../../functions/globalmap/filter.ts';
-import { gather, plain } from '../../functions/globalmap/pieces.ts';
+import { plain } from '../../functions/globalmap/pieces.ts';
 import { spliceSyncProtobuf } from '../../functions/globalmap/splice-protobuf.ts';
 import { planSync, type SyncHead, type SyncQuestion } from '../../functions/globalmap/sync.ts';
+import { gather } from './gather.ts';
 
 const MINUTE_NANOS = 60_000_000_000n;
 

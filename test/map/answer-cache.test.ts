@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { FinishedAnswer } from '../../functions/http/send-pieces.ts';
 import { AnswerCache } from '../../functions/map/answer-cache.ts';
 
-const answer = (bytes: number): Uint8Array<ArrayBuffer> => new Uint8Array(bytes);
+const answer = (length: number): FinishedAnswer => ({
+  kind: 'finished',
+  length,
+  chunks: [new Uint8Array(length)],
+});
 
 describe('the cache of finished answers', () => {
   it('tells encodings apart', () => {
