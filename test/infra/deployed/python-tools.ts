@@ -10,16 +10,18 @@ const CFN_LINT = 'cfn-lint==1.58.0';
 
 const run = promisify(execFile);
 
-/** The folder of their programs, kept between runs; undefined where Python or its registry is out of reach. */
-export async function findPythonTools(): Promise<string | undefined> {
+export type PythonTools = { readonly bin: string } | { readonly missing: string };
+
+/** The folder of their programs, kept between runs, or why they cannot be had. */
+export async function findPythonTools(): Promise<PythonTools> {
   const folder = join(tmpdir(), 'deploy-tools-moto-5.2.5-cfn-lint-1.58.0');
   const bin = join(folder, 'bin');
-  if (existsSync(join(bin, 'moto_server')) && existsSync(join(bin, 'cfn-lint'))) return bin;
+  if (existsSync(join(bin, 'moto_server')) && existsSync(join(bin, 'cfn-lint'))) return { bin };
   try {
     await run('python3', ['-m', 'venv', folder], { timeout: 120_000 });
     await run(join(bin, 'pip'), ['install', '--quiet', MOTO, CFN_LINT], { timeout: 300_000 });
-    return bin;
-  } catch {
-    return undefined;
+    return { bin };
+  } catch (error) {
+    return { missing: error instanceof Error ? error.message.trim() : String(error) };
   }
 }
