@@ -10,7 +10,8 @@ import { groupJobs, type JobGroups } from './groups.ts';
 import type { Bundle, BundleJobSpec, PoolDescriptor, ValidationFinding } from './model.ts';
 import { type Needs, NO_NEEDS, needsOf, together } from './needs.ts';
 import type { NodeState } from './node.ts';
-import { emptyNode, mayHold } from './profile.ts';
+import { emptyNode, mayHold, profileBudget } from './profile.ts';
+import type { WorkBudget } from './work.ts';
 
 type Advice = ValidationFinding<AdviceCode>;
 
@@ -19,7 +20,8 @@ export function adviseBundle(bundle: Bundle, pools: ReadonlyMap<string, PoolDesc
   const groups = groupJobs(bundle);
   const needs = bundle.jobs.map((job, i) => needsOf(job.requirements, i));
   const pool = pools.get(bundle.pool);
-  const offer = pool === undefined ? undefined : { pool, nodes: pool.nodeProfiles.map(emptyNode) };
+  const budget = profileBudget();
+  const offer = pool === undefined ? undefined : { pool, nodes: pool.nodeProfiles.map(emptyNode), budget };
   return [
     ...transitiveContradictions(bundle, groups),
     ...(offer === undefined
@@ -29,7 +31,7 @@ export function adviseBundle(bundle: Bundle, pools: ReadonlyMap<string, PoolDesc
           ...withoutSingleProfile(bundle, needs, offer),
           ...unsatisfiableGpus(bundle, needs, offer),
         ]),
-    ...unsatisfiableBackup(bundle, needs, pools),
+    ...unsatisfiableBackup(bundle, needs, pools, budget),
     ...invalidNumbers(bundle),
   ];
 }
@@ -61,6 +63,8 @@ interface Offer {
   readonly pool: PoolDescriptor;
   /** One empty node a profile. */
   readonly nodes: readonly NodeState[];
+  /** Shared by all that is asked of them. */
+  readonly budget: WorkBudget;
 }
 
 /** Pairs of jobs that rules bind to one node and keep apart. Those that one job lists in both lists are `contradictoryPlacement` already. */
@@ -87,14 +91,14 @@ function groupsExceedingNodes(
   bundle: Bundle,
   { groups }: JobGroups,
   needs: readonly Needs[],
-  { pool, nodes }: Offer,
+  { pool, nodes, budget }: Offer,
 ): readonly Advice[] {
   if (nodes.length === 0) return [];
   return groups
     .filter((group) => group.length > 1)
     .flatMap((group) => {
       const all = together(group.map((job) => needs[job] ?? NO_NEEDS));
-      if (nodes.some((node) => mayHold(node, all))) return [];
+      if (nodes.some((node) => mayHold(node, all, budget))) return [];
       const names = listNames(group.map((job) => bundle.jobs[job]?.jobName ?? ''));
       return [
         {
@@ -111,8 +115,11 @@ function groupsExceedingNodes(
 function withoutSingleProfile(bundle: Bundle, needs: readonly Needs[], offer: Offer): readonly Advice[] {
   return bundle.jobs.flatMap((job, i) => {
     const all = needs[i] ?? NO_NEEDS;
-    if (offer.nodes.some((node) => mayHold(node, all))) return [];
-    if (!singleNeeds(all).every(({ alone }) => offer.nodes.some((node) => mayHold(node, alone)))) return [];
+    if (offer.nodes.some((node) => mayHold(node, all, offer.budget))) return [];
+    if (
+      !singleNeeds(all).every(({ alone }) => offer.nodes.some((node) => mayHold(node, alone, offer.budget)))
+    )
+      return [];
     return [
       {
         code: 'noSingleProfile',
@@ -128,7 +135,10 @@ function unsatisfiableGpus(bundle: Bundle, needs: readonly Needs[], offer: Offer
   return bundle.jobs.flatMap((job, i) => {
     const { devices } = needs[i] ?? NO_NEEDS;
     const shares = devices.filter((need) => need.kind === 'share' || need.model !== '' || need.atLeast > 0);
-    if (shares.length === 0 || offer.nodes.some((node) => mayHold(node, { ...NO_NEEDS, devices: shares })))
+    if (
+      shares.length === 0 ||
+      offer.nodes.some((node) => mayHold(node, { ...NO_NEEDS, devices: shares }, offer.budget))
+    )
       return [];
     return [
       {
@@ -146,6 +156,7 @@ function unsatisfiableBackup(
   bundle: Bundle,
   needs: readonly Needs[],
   pools: ReadonlyMap<string, PoolDescriptor>,
+  budget: WorkBudget,
 ): readonly Advice[] {
   const named = bundle.resiliencePolicy?.pool;
   if (named === undefined || named === bundle.pool) return [];
@@ -154,7 +165,7 @@ function unsatisfiableBackup(
   const nodes = pool.nodeProfiles.map(emptyNode);
   return bundle.jobs.flatMap((job, i) => {
     const all = needs[i] ?? NO_NEEDS;
-    const unmet = singleNeeds(all).filter(({ alone }) => !nodes.some((node) => mayHold(node, alone)));
+    const unmet = singleNeeds(all).filter(({ alone }) => !nodes.some((node) => mayHold(node, alone, budget)));
     if (unmet.length === 0) return [];
     return [
       {

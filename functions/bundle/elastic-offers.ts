@@ -2,7 +2,7 @@
 import type { InstanceCatalogue } from './catalogue.ts';
 import type { Needs } from './needs.ts';
 import type { NodeState } from './node.ts';
-import { emptyNode, mayHold } from './profile.ts';
+import { emptyNode, mayHold, profileBudget } from './profile.ts';
 import { type CompiledPool, elasticProfiles } from './tiers.ts';
 
 /** An instance type that can be had on demand. */
@@ -12,14 +12,24 @@ export interface ElasticOffer {
   readonly instanceType: string;
 }
 
+/** Offers told of one job: the first tiers are the ones to be used up first, and each job of an answer has its own. */
+const MAX_OFFERS = 16;
+
+/** Answers for one request. */
 export class ElasticOffers {
+  readonly #budget = profileBudget();
   readonly #nodes = new Map<CompiledPool, readonly (readonly [ElasticOffer, NodeState])[]>();
 
   constructor(private readonly catalogue: InstanceCatalogue) {}
 
-  /** Those of which a new node may hold the needs, in the order of the tiers. */
+  /** The first 16 of which a new node may hold the needs, in the order of the tiers. */
   thatHold(pool: CompiledPool, needs: Needs): readonly ElasticOffer[] {
-    return this.#of(pool).flatMap(([offer, node]) => (mayHold(node, needs) ? [offer] : []));
+    const offers: ElasticOffer[] = [];
+    for (const [offer, node] of this.#of(pool)) {
+      if (mayHold(node, needs, this.#budget)) offers.push(offer);
+      if (offers.length === MAX_OFFERS) break;
+    }
+    return offers;
   }
 
   #of(pool: CompiledPool): readonly (readonly [ElasticOffer, NodeState])[] {

@@ -1,4 +1,47 @@
-/** Limits of planning, each with its reason. */
+/** Limits of what a request about bundles may hold, each with its reason. */
+import { MAX_ID_BYTES } from '../snapshot/limits.ts';
+
+/** A bundle is one workload; a live production chain has tens of jobs. */
+export const MAX_JOBS = 500;
+
+/** Enough for a scheduler's whole queue, and so few that each has its {@link MIN_BUNDLE_STEPS} in the time of one request. */
+export const MAX_BUNDLES = 500;
+
+/** Jobs of all bundles of a request: each is answered, with a reason of some 500 bytes where it has no node. */
+export const MAX_JOBS_IN_ALL = 10_000;
+
+/** Names in all placement lists of a request: each can be a finding of up to 1 KB, and all findings are reported. */
+export const MAX_REFERENCES = 5_000;
+
+/** Capabilities that all jobs of a request ask for: each is looked for in every profile or on every kind of node. */
+export const MAX_REQUIREMENTS = 5_000;
+
+/** Each service that takes something makes a new state of every kind of node. */
+export const MAX_SERVICES = 32;
+
+/** Every pool is tried on every kind of node. */
+export const MAX_POOLS = 200;
+
+/** Tiers of one pool: providers times purchase models are fewer. */
+export const MAX_TIERS = 50;
+
+/** Profiles of one pool, instance types of all its tiers together: a cloud has under a thousand. */
+export const MAX_PROFILES = 1_000;
+
+/** Values in one field of a selector. */
+export const MAX_SELECTOR_VALUES = 1_000;
+
+/** Inventories of one request. At some 1 KB each this is what a body can carry. */
+export const MAX_CANDIDATES = 20_000;
+
+/** Entries of one capability list. */
+export const MAX_CAPABILITIES = 200;
+
+/** Attributes of one capability. The map's accelerators have five. */
+export const MAX_ATTRIBUTES = 64;
+
+/** Bytes of a name. Pools, tiers and nodes stand in the answer once a job, so that a long name would be a long answer. */
+export const MAX_NAME_BYTES = MAX_ID_BYTES;
 
 /**
  * Devices of one node that planning looks at. The largest nodes have 16, racks that are one

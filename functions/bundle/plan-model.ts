@@ -89,7 +89,7 @@ export interface UnplacedJob {
   /** Nodes that each filter left, up to and with the one that left none. */
   readonly counts: readonly { readonly filter: Filter; readonly left: number }[];
   readonly message: string;
-  /** Instance types of the pool's elastic tiers of which a new node would hold the job with those that share its node. */
+  /** Instance types of the pool's elastic tiers of which a new node would hold the job with those that share its node: the first 16. */
   readonly wouldFit: readonly {
     readonly tier: number;
     readonly tierName: string;

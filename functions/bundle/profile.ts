@@ -8,8 +8,16 @@ import type { NodeState } from './node.ts';
 import { holdsAll } from './node.ts';
 import { boundedBy, WorkBudget } from './work.ts';
 
-/** Steps after which a profile is given the benefit of the doubt: no finding is made of what is not known. */
+/** Steps after which one profile is given the benefit of the doubt: no finding is made of what is not known. */
 const MAX_STEPS = 20_000;
+
+/** Steps for all profiles and jobs of one question together: a few seconds, where a bundle of tens of jobs takes thousands. */
+const MAX_STEPS_IN_ALL = 2_000_000;
+
+/** The bound on a question of which profiles may hold what. */
+export function profileBudget(): WorkBudget {
+  return new WorkBudget(MAX_STEPS_IN_ALL);
+}
 
 const NOWHERE = {
   clusterId: '',
@@ -43,9 +51,12 @@ export function emptyNode(profile: NodeProfile): NodeState {
   };
 }
 
-/** Whether a new node may hold all of the needs at once. Unknown amounts may be enough. */
-export function mayHold(node: NodeState, needs: Needs): boolean {
-  const answer = boundedBy(() => holdsAll(node, needs, new WorkBudget(MAX_STEPS)));
+/** Whether a new node may hold all of the needs at once. Unknown amounts may be enough, and so may what there was no time to look at. */
+export function mayHold(node: NodeState, needs: Needs, budget: WorkBudget): boolean {
+  const answer = boundedBy(() => {
+    budget.spend(1 + needs.capabilities.length);
+    return holdsAll(node, needs, new WorkBudget(MAX_STEPS, budget));
+  });
   return answer === 'exhausted' || answer;
 }
 

@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../errors.ts';
 
 interface Problem {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 406 | 408 | 409 | 413 | 415 | 422 | 431 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 406 | 408 | 409 | 412 | 413 | 415 | 422 | 431 | 500 | 503;
   readonly title: string;
 }
 
@@ -36,6 +36,10 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   unsupported_encoding: { status: 415, title: 'The content encoding is not supported' },
   invalid_fit_request: { status: 422, title: 'The shape that is asked for makes no sense' },
+  invalid_bundle_request: { status: 422, title: 'The request about bundles makes no sense' },
+  invalid_pool_name: { status: 400, title: 'The pool name in the URL cannot be one' },
+  pool_not_found: { status: 404, title: 'No such pool' },
+  pool_changed: { status: 412, title: 'The pool is not the one that the request expects' },
   unknown_chain: { status: 422, title: 'A chain to be released is not in the map' },
   invalid_grant_request: { status: 422, title: 'No such registration or token can be made' },
   invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },

@@ -12,7 +12,7 @@ import {
   type JsonValue,
   ScalarType,
 } from '@bufbuild/protobuf';
-import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { DurationSchema, StructSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { closest } from 'fastest-levenshtein';
 import type { FindingCollector } from './findings.ts';
 import { quote } from './quote.ts';
@@ -35,6 +35,8 @@ function checkMessage(schema: DescMessage, json: JsonValue, path: string, proble
     invalid(problems, path, json, `an object (${schema.name})`);
     return;
   }
+  // Its fields are whatever the client has.
+  if (schema.typeName === StructSchema.typeName) return;
   const fields = fieldsByJsonName(schema);
   const seen = new Set<DescField>();
   for (const [key, value] of Object.entries(json)) {
@@ -136,8 +138,16 @@ function checkScalar(type: ScalarType, value: JsonValue, path: string, problems:
     case ScalarType.UINT64:
       checkUnsigned(value, MAX_UINT64, 'uint64', path, problems);
       return;
+    case ScalarType.INT32:
+      if (!isInt32(value))
+        invalid(problems, path, value, 'an int32', ', an integer from -2147483648 to 2147483647');
+      return;
+    case ScalarType.DOUBLE:
+      if (!isDouble(value))
+        invalid(problems, path, value, 'a number', ', or "NaN", "Infinity" or "-Infinity"');
+      return;
     default:
-      // Signed integers, floating point and bytes: the library's own check has the last word.
+      // Other integers and bytes: the library's own check has the last word.
       return;
   }
 }
@@ -157,6 +167,18 @@ function checkUnsigned(
   }
   if (typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= max) return;
   invalid(problems, path, value, `a ${name}`, `, an integer from 0 to ${max}`);
+}
+
+function isInt32(value: JsonValue): boolean {
+  const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && number >= -(2 ** 31) && number < 2 ** 31;
+}
+
+/** ProtoJSON writes what JSON has no number for as a string, and takes other numbers as strings too. */
+function isDouble(value: JsonValue): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'string') return false;
+  return /^(NaN|-?Infinity)$/.test(value) || (/^-?\d/.test(value) && Number.isFinite(Number(value)));
 }
 
 function checkWellKnown(

@@ -415,7 +415,7 @@ export type UnplacedJob = Message<"bundle.v1.UnplacedJob"> & {
 
   /**
    * Instance types of the pool's elastic tiers of which a new node would hold the job,
-   * together with the jobs that must share its node.
+   * together with the jobs that must share its node: the first 16, in the order of the tiers.
    *
    * @generated from field: repeated bundle.v1.ElasticOffer would_fit = 5;
    */
