@@ -63,6 +63,11 @@ export function maxFutureSkewFromEnvironment(environment: NodeJS.ProcessEnv): nu
   return seconds(environment, 'MAX_CLOCK_AHEAD_SECONDS') * 1_000;
 }
 
+/** @throws Error that names the variable which is missing */
+export function poolsTableFromEnvironment(environment: NodeJS.ProcessEnv): string {
+  return required(environment, 'POOLS_TABLE');
+}
+
 /** What the consumer of the heads' stream is told. */
 export interface NotifySettings {
   readonly busName: string;

@@ -1,6 +1,12 @@
 /** Limits of what a request about bundles may hold, each with its reason. */
 import { MAX_ID_BYTES } from '../snapshot/limits.ts';
 
+/** Bytes of a request after inflating: {@link MAX_CANDIDATES} inventories in JSON, at 1 KB to 1.5 KB each. */
+export const MAX_BUNDLE_REQUEST_BYTES = 32 * 1024 * 1024;
+
+/** Bytes of a pool in JSON: what is kept in Protobuf ends at 380 KB. */
+export const MAX_POOL_REQUEST_BYTES = 4 * 1024 * 1024;
+
 /** A bundle is one workload; a live production chain has tens of jobs. */
 export const MAX_JOBS = 500;
 

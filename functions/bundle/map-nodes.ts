@@ -2,6 +2,9 @@
  * The nodes of map snapshots: as anonymous slots that jobs can be planned on, and as the
  * profiles of a pool. A snapshot gives its nodes no identity, so nodes of one type that
  * have equally many accelerators free are interchangeable and stay together as one entry.
+ *
+ * What a snapshot says of its nodes follows from its content alone, so it can be kept by the
+ * content's digest; what the instance types are worth is the operator's word and comes later.
  */
 import {
   type ClusterResourceMap,
@@ -12,29 +15,80 @@ import {
 import type { SlotCandidate } from './candidates.ts';
 import { MAP_ACCELERATOR } from './capabilities.ts';
 import type { InstanceCatalogue } from './catalogue.ts';
-import type { Attributes, Capability, NodeProfile, Pool, PoolDescriptor } from './model.ts';
+import type { Capability, NodeProfile, Pool, PoolDescriptor } from './model.ts';
 import type { Place } from './place.ts';
 import { elasticProfiles, poolKind, selectorMatcher } from './tiers.ts';
 
-/** Every node of the snapshots, ineligible ones too, so that a plan can say that they were left out. */
+/** The nodes of one cluster. */
+export interface ClusterNodes {
+  /** One for each node type, in the snapshot's order. */
+  readonly targets: readonly NodeTypeNodes[];
+}
+
+export interface NodeTypeNodes {
+  readonly place: Place;
+  /** Whether new work may be placed on them. */
+  readonly eligible: boolean;
+  readonly nodes: number;
+  /** All accelerators of one node; absent where it has none. */
+  readonly accelerator: Capability | undefined;
+  readonly slots: readonly Pick<SlotCandidate, 'firstSlot' | 'count' | 'freeAccelerators' | 'idle'>[];
+}
+
+/** What a snapshot says of its nodes, ineligible ones too, so that a plan can say that they were left out. */
+export function clusterNodes(snapshot: ClusterResourceMap): ClusterNodes {
+  const { clusterId = '', provider = '', region = '' } = snapshot.cluster ?? {};
+  return {
+    targets: snapshot.capacityPools.flatMap((pool) =>
+      pool.nodeTypes.map((type) => ({
+        place: {
+          clusterId,
+          provider,
+          region,
+          zone: type.zone,
+          poolId: pool.id,
+          nodeTypeId: type.id,
+          instanceType: type.instanceType,
+          acceleratorModels: type.acceleratorModel === '' ? [] : [type.acceleratorModel],
+        },
+        eligible: type.eligibleForTandemn,
+        nodes: type.totalCount,
+        accelerator: acceleratorCapability(type),
+        slots: slotsOf(type),
+      })),
+    ),
+  };
+}
+
+/** Every node of the clusters, as far as there are any at present. */
 export function mapCandidates(
-  snapshots: readonly ClusterResourceMap[],
+  clusters: readonly ClusterNodes[],
   catalogue: InstanceCatalogue,
 ): readonly SlotCandidate[] {
-  return nodeTypesOf(snapshots).flatMap(({ place, type }) => slotsOf(place, type, catalogue));
+  return clusters.flatMap(({ targets }) =>
+    targets.flatMap(({ place, eligible, accelerator, slots }) =>
+      slots.map((slot) => ({
+        kind: 'slots' as const,
+        place,
+        eligible,
+        accelerator,
+        ...slot,
+        ...catalogue.get(place.instanceType),
+      })),
+    ),
+  );
 }
 
 /**
- * What a pool offers over the snapshots. The profiles of a cluster tier are the node types
+ * What a pool offers over the clusters. The profiles of a cluster tier are the node types
  * that have an eligible node at present; those of an elastic tier are its instance types.
  * The clouds are the providers that the tiers name, or else that their nodes stand in.
  */
 export function describePool(
   pool: Pool,
-  snapshots: readonly ClusterResourceMap[],
+  clusters: readonly ClusterNodes[],
   catalogue: InstanceCatalogue,
 ): PoolDescriptor {
-  const types = nodeTypesOf(snapshots);
   const nodeProfiles: NodeProfile[] = [];
   const clouds = new Set<string>();
   const elastic = elasticProfiles(pool, catalogue);
@@ -46,11 +100,11 @@ export function describePool(
     }
     const selects = selectorMatcher(tier.cluster);
     for (const provider of tier.cluster.provider ?? []) clouds.add(provider);
-    for (const { place, type } of types) {
-      if (!selects(place)) continue;
-      clouds.add(place.provider);
-      if (type.eligibleForTandemn && type.totalCount > 0) {
-        nodeProfiles.push(profileOf(place, type, catalogue));
+    for (const { targets } of clusters) {
+      for (const target of targets) {
+        if (!selects(target.place)) continue;
+        clouds.add(target.place.provider);
+        if (target.eligible && target.nodes > 0) nodeProfiles.push(profileOf(target, catalogue));
       }
     }
   }
@@ -69,16 +123,19 @@ function eachOnce(profiles: readonly NodeProfile[]): readonly NodeProfile[] {
   return [...new Map(profiles.map((profile) => [JSON.stringify(profile), profile])).values()];
 }
 
-function profileOf(place: Place, type: NodeTypeCapacity, catalogue: InstanceCatalogue): NodeProfile {
-  return { ...catalogue.get(place.instanceType), capabilities: acceleratorCapability(type) };
+function profileOf({ place, accelerator }: NodeTypeNodes, catalogue: InstanceCatalogue): NodeProfile {
+  return {
+    ...catalogue.get(place.instanceType),
+    capabilities: accelerator === undefined ? [] : [accelerator],
+  };
 }
 
 /**
  * A node type's accelerators as a capability. What the snapshot leaves empty is left out:
  * an attribute that is not there matches nothing.
  */
-export function acceleratorCapability(type: NodeTypeCapacity): readonly Capability[] {
-  if (type.acceleratorsPerNode === 0) return [];
+function acceleratorCapability(type: NodeTypeCapacity): Capability | undefined {
+  if (type.acceleratorsPerNode === 0) return undefined;
   const attributes: Record<string, string> = {};
   if (type.acceleratorModel !== '') attributes.model = type.acceleratorModel;
   if (type.instanceType !== '') attributes.instanceType = type.instanceType;
@@ -87,62 +144,21 @@ export function acceleratorCapability(type: NodeTypeCapacity): readonly Capabili
   // As ProtoJSON writes it, so that what a client reads in the map is what it asks for.
   const purchaseModel = PurchaseModelSchema.value[type.purchaseModel];
   if (type.purchaseModel !== 0) attributes.purchaseModel = purchaseModel?.name ?? String(type.purchaseModel);
-  return [
-    { name: MAP_ACCELERATOR, count: type.acceleratorsPerNode, attributes: attributes satisfies Attributes },
-  ];
-}
-
-interface NodeTypeInMap {
-  readonly place: Place;
-  readonly type: NodeTypeCapacity;
-}
-
-function nodeTypesOf(snapshots: readonly ClusterResourceMap[]): readonly NodeTypeInMap[] {
-  return snapshots.flatMap((snapshot) =>
-    snapshot.capacityPools.flatMap((pool) =>
-      pool.nodeTypes.map((type) => ({
-        place: {
-          clusterId: snapshot.cluster?.clusterId ?? '',
-          provider: snapshot.cluster?.provider ?? '',
-          region: snapshot.cluster?.region ?? '',
-          zone: type.zone,
-          poolId: pool.id,
-          nodeTypeId: type.id,
-          instanceType: type.instanceType,
-          acceleratorModels: type.acceleratorModel === '' ? [] : [type.acceleratorModel],
-        },
-        type,
-      })),
-    ),
-  );
+  return { name: MAP_ACCELERATOR, count: type.acceleratorsPerNode, attributes };
 }
 
 /** One entry for every number of free accelerators, the fewest first, idle nodes last. */
-function slotsOf(
-  place: Place,
-  type: NodeTypeCapacity,
-  catalogue: InstanceCatalogue,
-): readonly SlotCandidate[] {
+function slotsOf(type: NodeTypeCapacity): NodeTypeNodes['slots'] {
   const occupied = new Map<number, number>();
   for (const node of type.inUse) {
     const free = freeOn(node, type.acceleratorsPerNode);
     occupied.set(free, (occupied.get(free) ?? 0) + 1);
   }
-  const slots: SlotCandidate[] = [];
+  const slots: NodeTypeNodes['slots'][number][] = [];
   let firstSlot = 0;
   const add = (count: number, freeAccelerators: number, idle: boolean): void => {
     if (count <= 0) return;
-    slots.push({
-      kind: 'slots',
-      place,
-      eligible: type.eligibleForTandemn,
-      firstSlot,
-      count,
-      freeAccelerators,
-      idle,
-      accelerator: acceleratorCapability(type)[0],
-      ...catalogue.get(place.instanceType),
-    });
+    slots.push({ firstSlot, count, freeAccelerators, idle });
     firstSlot += count;
   };
   for (const [free, count] of [...occupied].sort(([a], [b]) => a - b)) add(count, free, false);

@@ -1,5 +1,9 @@
 /** Keeps views by the digest of the content that they are derived from. */
-import type { ClusterView } from './view.ts';
+
+/** What is derived of one cluster's content: something for each of its node types. */
+export interface Targets {
+  readonly targets: readonly unknown[];
+}
 
 /**
  * Targets kept at most, over all views; one is about 2 KB. 1,000 clusters of 25 node types
@@ -11,14 +15,14 @@ export const MAX_CACHED_TARGETS = 30_000;
  * Since a view is a pure function of the content, a digest that is known needs no body,
  * no decoding and no packing. Least recently used views go first.
  */
-export class ViewCache {
-  readonly #views = new Map<string, ClusterView>();
+export class ViewCache<View extends Targets> {
+  readonly #views = new Map<string, View>();
   #targets = 0;
 
   constructor(private readonly maxTargets: number = MAX_CACHED_TARGETS) {}
 
   /** The view of this content, if it is kept. */
-  get(digest: string): ClusterView | undefined {
+  get(digest: string): View | undefined {
     const view = this.#views.get(digest);
     if (view === undefined) return undefined;
     // A Map keeps the order of insertion: what was asked for last goes to its end.
@@ -27,7 +31,7 @@ export class ViewCache {
     return view;
   }
 
-  set(digest: string, view: ClusterView): void {
+  set(digest: string, view: View): void {
     if (this.#views.has(digest)) return;
     this.#views.set(digest, view);
     this.#targets += weightOf(view);
@@ -40,6 +44,6 @@ export class ViewCache {
 }
 
 /** A view without targets takes room too. */
-function weightOf({ targets }: ClusterView): number {
+function weightOf({ targets }: Targets): number {
   return targets.length + 1;
 }

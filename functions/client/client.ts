@@ -11,6 +11,13 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import {
+  ValidateBundleRequestSchema,
+  type ValidationResult,
+  ValidationResultSchema,
+} from '../gen/bundle/v1/bundle_pb.ts';
+import { PlanRequestSchema, type PlanResponse, PlanResponseSchema } from '../gen/bundle/v1/plan_pb.ts';
+import { PoolListSchema, PoolSchema, type StoredPool, StoredPoolSchema } from '../gen/bundle/v1/pool_pb.ts';
+import {
   type CapacityFilterSchema,
   type CapacityResponse,
   CapacityResponseSchema,
@@ -118,6 +125,17 @@ export interface CapacityOptions extends CallOptions {
   readonly groupBy?: readonly GroupKey[];
 }
 
+export interface PutPoolOptions extends CallOptions {
+  /**
+   * The etag of the pool that is to be replaced, or `*` for whatever is there. Without one a
+   * pool is created, and one that is there and says something else is left as it is
+   * (`precondition_required`).
+   */
+  readonly ifMatch?: string;
+  /** Fails where there is a pool of the name, even the same one (`pool_changed`). */
+  readonly onlyCreate?: boolean;
+}
+
 export interface Client {
   /**
    * Sends a snapshot, to the cluster that it names. The answer comes once it is stored; the
@@ -144,6 +162,26 @@ export interface Client {
   capacity(options?: CapacityOptions): Promise<CapacityResponse>;
   /** Whether shapes of work fit, where, how many of them, and why not. */
   fit(question: MessageInitShape<typeof FitRequestSchema>, options?: CallOptions): Promise<FitResponse>;
+  /** Every configured pool, in the order of their names. */
+  listPools(options?: CallOptions): Promise<readonly StoredPool[]>;
+  getPool(poolName: string, options?: CallOptions): Promise<StoredPool>;
+  /** Creates a pool, or replaces the one that `ifMatch` names. */
+  putPool(pool: MessageInitShape<typeof PoolSchema>, options?: PutPoolOptions): Promise<StoredPool>;
+  /** Removes a pool; where `ifMatch` is given, only as long as it is that one (`pool_changed`). */
+  deletePool(poolName: string, options?: CallOptions & { readonly ifMatch?: string }): Promise<void>;
+  /**
+   * Whether a bundle can ever be placed: by the configured pools over the present map, or by
+   * the given ones. `validateBundle` of `resource-map/bundle` answers without a service.
+   */
+  validateBundle(
+    question: MessageInitShape<typeof ValidateBundleRequestSchema>,
+    options?: CallOptions,
+  ): Promise<ValidationResult>;
+  /** Where bundles and node services would land now. Nothing is reserved. */
+  planBundles(
+    question: MessageInitShape<typeof PlanRequestSchema>,
+    options?: CallOptions,
+  ): Promise<PlanResponse>;
 }
 
 /**
@@ -281,6 +319,59 @@ export function createClient(options: ClientOptions): Client {
         signal,
       });
     },
+
+    async listPools({ signal } = {}) {
+      return (await ask(PoolListSchema, { method: 'GET', path: '/v1/pools', signal })).pools;
+    },
+
+    async getPool(poolName, { signal } = {}) {
+      return ask(StoredPoolSchema, { method: 'GET', path: poolPath(poolName), signal });
+    },
+
+    async putPool(init, { ifMatch, onlyCreate, signal } = {}) {
+      const pool = create(PoolSchema, init);
+      const { body, headers } = await encoded(toBinary(PoolSchema, pool));
+      return ask(StoredPoolSchema, {
+        method: 'PUT',
+        path: poolPath(pool.poolName),
+        body,
+        headers: {
+          ...headers,
+          ...ifMatchHeader(ifMatch),
+          ...(onlyCreate === true ? { 'if-none-match': '*' } : {}),
+        },
+        signal,
+      });
+    },
+
+    async deletePool(poolName, { ifMatch, signal } = {}) {
+      await send(transport, {
+        method: 'DELETE',
+        path: poolPath(poolName),
+        headers: ifMatchHeader(ifMatch),
+        signal,
+      });
+    },
+
+    async validateBundle(question, { signal } = {}) {
+      return ask(ValidationResultSchema, {
+        method: 'POST',
+        path: '/v1/bundles/validate',
+        ...(await encoded(
+          toBinary(ValidateBundleRequestSchema, create(ValidateBundleRequestSchema, question)),
+        )),
+        signal,
+      });
+    },
+
+    async planBundles(question, { signal } = {}) {
+      return ask(PlanResponseSchema, {
+        method: 'POST',
+        path: '/v1/bundles/plan',
+        ...(await encoded(toBinary(PlanRequestSchema, create(PlanRequestSchema, question)))),
+        signal,
+      });
+    },
   };
 }
 
@@ -303,6 +394,14 @@ export function transportOf(options: ClientOptions): TransportOptions {
 
 function clusterPath(clusterId: string): string {
   return `/v1/clusters/${encodeURIComponent(clusterId)}`;
+}
+
+function poolPath(poolName: string): string {
+  return `/v1/pools/${encodeURIComponent(poolName)}`;
+}
+
+function ifMatchHeader(etag: string | undefined): Record<string, string> {
+  return etag === undefined ? {} : { 'if-match': etag };
 }
 
 type Parameters = readonly (readonly [string, readonly string[]])[];

@@ -2,7 +2,23 @@
 import type { ErrorCode } from '../errors.ts';
 
 interface Problem {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 406 | 408 | 409 | 412 | 413 | 415 | 422 | 431 | 500 | 503;
+  readonly status:
+    | 400
+    | 401
+    | 403
+    | 404
+    | 405
+    | 406
+    | 408
+    | 409
+    | 412
+    | 413
+    | 415
+    | 422
+    | 428
+    | 431
+    | 500
+    | 503;
   readonly title: string;
 }
 
@@ -14,6 +30,8 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   incomplete_body: { status: 400, title: 'The body broke off' },
   malformed_request: { status: 400, title: 'The request is not valid HTTP' },
   invalid_cluster_id: { status: 400, title: 'The cluster id in the URL cannot be one' },
+  invalid_pool_name: { status: 400, title: 'The pool name in the URL cannot be one' },
+  invalid_precondition: { status: 400, title: 'A precondition is not understood' },
   invalid_query: { status: 400, title: 'A query parameter is not understood' },
   unauthenticated: { status: 401, title: 'The request has no token' },
   invalid_token: { status: 401, title: 'The token is not accepted' },
@@ -21,6 +39,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   cluster_not_found: { status: 404, title: 'No such cluster' },
   cluster_omitted: { status: 404, title: 'The cluster is out of the map' },
   snapshot_unavailable: { status: 503, title: 'The snapshot cannot be read' },
+  pool_not_found: { status: 404, title: 'No such pool' },
   grant_not_found: { status: 404, title: 'No such registration or token' },
   not_found: { status: 404, title: 'No such resource' },
   method_not_allowed: { status: 405, title: 'The resource does not know this method' },
@@ -29,20 +48,19 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   counter_regressed: { status: 409, title: 'The counter is below the high-water mark' },
   grant_exists: { status: 409, title: 'The identity is registered already' },
   counter_reused: { status: 409, title: 'The counter was used for another snapshot' },
+  pool_changed: { status: 412, title: 'The pool is not the one that the request expects' },
   nested_too_deeply: { status: 400, title: 'The body is nested too deeply' },
   body_too_large: { status: 413, title: 'The body is too large' },
   map_too_large: { status: 413, title: 'The answer is too large to be carried' },
   too_many_elements: { status: 413, title: 'The body has too many elements' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   unsupported_encoding: { status: 415, title: 'The content encoding is not supported' },
-  invalid_fit_request: { status: 422, title: 'The shape that is asked for makes no sense' },
   invalid_bundle_request: { status: 422, title: 'The request about bundles makes no sense' },
-  invalid_pool_name: { status: 400, title: 'The pool name in the URL cannot be one' },
-  pool_not_found: { status: 404, title: 'No such pool' },
-  pool_changed: { status: 412, title: 'The pool is not the one that the request expects' },
+  invalid_fit_request: { status: 422, title: 'The shape that is asked for makes no sense' },
   unknown_chain: { status: 422, title: 'A chain to be released is not in the map' },
   invalid_grant_request: { status: 422, title: 'No such registration or token can be made' },
   invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },
+  precondition_required: { status: 428, title: 'The request does not say what it expects' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   contention: { status: 503, title: 'Too many writers of one cluster' },
   overloaded: { status: 503, title: 'Too much is under way' },

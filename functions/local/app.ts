@@ -2,13 +2,17 @@
 import type { MiddlewareHandler } from 'hono';
 import { aboutRoutes } from '../about/routes.ts';
 import { accessRoutes } from '../access/routes.ts';
+import type { InstanceCatalogue } from '../bundle/catalogue.ts';
 import { type App, createApp } from '../http/app.ts';
 import { mapRoutes } from '../map/routes.ts';
 import type { ChangeSignal } from '../map/wait.ts';
+import { bundleRoutes } from '../plan/routes-bundle.ts';
 import { capacityRoutes } from '../plan/routes-capacity.ts';
+import { poolRoutes } from '../plan/routes-pools.ts';
 import { pushRoutes } from '../push/routes.ts';
 import { DEFAULT_CACHE_BYTES } from '../settings.ts';
 import type { Store } from '../store/commit.ts';
+import type { PoolStore } from '../store/pools.ts';
 import type { TrustStore } from '../store/trust-store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { OpenedAccess } from './access.ts';
@@ -18,6 +22,8 @@ import type { LocalBus } from './event-bus.ts';
 export interface LocalAppDeps {
   readonly store: Store;
   readonly trust: TrustStore;
+  readonly pools: PoolStore;
+  readonly catalogue: InstanceCatalogue;
   readonly access: Pick<OpenedAccess, 'access' | 'changed'>;
   readonly bus: LocalBus;
   readonly waiters: ChangeSignal;
@@ -29,6 +35,8 @@ export interface LocalAppDeps {
 export function localApp({
   store,
   trust,
+  pools,
+  catalogue,
   access,
   bus,
   waiters,
@@ -43,6 +51,8 @@ export function localApp({
   pushRoutes(app, { ...common, store, maxFutureSkewMs });
   mapRoutes(app, { ...common, store, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
   capacityRoutes(app, { ...common, store });
+  bundleRoutes(app, { ...common, store, pools, catalogue });
+  poolRoutes(app, { ...common, pools });
   eventRoutes(app, bus);
   return app;
 }

@@ -1,7 +1,9 @@
 /** `npm start`: the local service. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../bundle/catalogue.ts';
+import { readCatalogue } from '../bundle/read-catalogue.ts';
 import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../expire/membership.ts';
 import { checkSha256 } from '../settings.ts';
 import { MAX_FUTURE_SKEW_MS } from '../snapshot/limits.ts';
@@ -25,6 +27,7 @@ interface Options {
   readonly retireAfter: number;
   readonly maxClockAhead: number;
   readonly announceRefreshes: boolean;
+  readonly instanceTypes?: InstanceCatalogue;
 }
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
@@ -53,6 +56,14 @@ function parseDuration(value: string): number {
 function parseDigest(value: string): string {
   try {
     return checkSha256('The digest', value);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+function parseCatalogue(file: string): InstanceCatalogue {
+  try {
+    return readCatalogue(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
@@ -93,6 +104,14 @@ const program = new Command('npm start --')
     new Option('--max-clock-ahead <duration>', 'refuse a snapshot that was collected further in the future')
       .default(MAX_FUTURE_SKEW_MS, '5m')
       .argParser(parseDuration),
+  )
+  .addOption(
+    new Option(
+      '--instance-types <file>',
+      'capacity and cores of instance types, for bundles (docs/bundles.md)',
+    )
+      .env('INSTANCE_TYPES_FILE')
+      .argParser(parseCatalogue),
   )
   .option('--announce-refreshes', 'tell of pushes that changed nothing but counter and time, too', false)
   .addOption(
@@ -189,6 +208,7 @@ const service = await startService({
   membership,
   maxFutureSkewMs: options.maxClockAhead,
   announceRefreshes: options.announceRefreshes,
+  catalogue: options.instanceTypes ?? BUILT_IN_CATALOGUE,
   access: accessOf(options),
 }).catch((error: unknown) => fail(explain(error, options)));
 closeOnSignal(service);

@@ -5,6 +5,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../bundle/catalogue.ts';
 import { DEFAULT_MEMBERSHIP, type Membership } from '../expire/membership.ts';
 import { type App, createApp } from '../http/app.ts';
 import { ChangeSignal } from '../map/wait.ts';
@@ -13,6 +14,7 @@ import { eventBridgeClient } from '../notify/client.ts';
 import { EventPublisher } from '../notify/publisher.ts';
 import { dynamoClient, storeOn } from '../store/client.ts';
 import { createTable, createTables } from '../store/create-tables.ts';
+import { PoolStore, poolsTableDefinition } from '../store/pools.ts';
 import { DEFAULT_SHARDS, type Tables } from '../store/tables.ts';
 import { TrustStore, trustTableDefinition } from '../store/trust-store.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../telemetry.ts';
@@ -46,6 +48,8 @@ export interface ServiceOptions {
   readonly announceRefreshes?: boolean;
   /** Milliseconds between two sweeps. */
   readonly sweepEveryMs?: number;
+  /** What instance types offer; what is built in, where not given. */
+  readonly catalogue?: InstanceCatalogue;
   /** Whether callers need a token. Absent: they do not. */
   readonly access?: LocalAccess;
 }
@@ -71,6 +75,8 @@ const LOCAL_TABLES: Tables = { heads: 'ClusterHeads', bodies: 'SnapshotBodies', 
 
 const TRUST_TABLE = 'Trust';
 
+const POOLS_TABLE = 'Pools';
+
 const LOOPBACK = '127.0.0.1';
 
 /** Starts the service; it answers once this resolves. */
@@ -85,12 +91,24 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const store = storeOn(client, tables);
     await createTable(client, trustTableDefinition(TRUST_TABLE));
     const trust = new TrustStore(client, TRUST_TABLE);
+    await createTable(client, poolsTableDefinition(POOLS_TABLE));
+    const pools = new PoolStore(client, POOLS_TABLE);
     const access = await openAccess(options.access, trust, telemetry);
     const { firstAdminToken } = access;
     const bus = new LocalBus();
     const waiters = new ChangeSignal();
-    const { maxFutureSkewMs } = options;
-    const app = localApp({ store, trust, access, bus, waiters, telemetry, maxFutureSkewMs });
+    const { maxFutureSkewMs, catalogue = BUILT_IN_CATALOGUE } = options;
+    const app = localApp({
+      store,
+      trust,
+      pools,
+      catalogue,
+      access,
+      bus,
+      waiters,
+      telemetry,
+      maxFutureSkewMs,
+    });
     const server = await listen(app, options.host, options.port);
     const { port } = server.address() as AddressInfo;
     const busServer = await listen(busApp(bus, telemetry), LOOPBACK, 0);

@@ -18,7 +18,7 @@ import { type Candidate, nodeState, type SlotCandidate } from '../../functions/b
 import { BUILT_IN_CATALOGUE } from '../../functions/bundle/catalogue.ts';
 import { groupJobs } from '../../functions/bundle/groups.ts';
 import { MAX_PLAN_STEPS } from '../../functions/bundle/limits.ts';
-import { mapCandidates } from '../../functions/bundle/map-nodes.ts';
+import { clusterNodes, mapCandidates } from '../../functions/bundle/map-nodes.ts';
 import type { Bundle, Pool } from '../../functions/bundle/model.ts';
 import { needsOf, together } from '../../functions/bundle/needs.ts';
 import { devicesFor, holdsAll, type NodeState, take } from '../../functions/bundle/node.ts';
@@ -124,7 +124,7 @@ function oneByOne(slots: readonly SlotCandidate[]): readonly NodeState[] {
 }
 
 function report(name: string, snapshots: readonly ClusterResourceMap[], bundles: readonly Bundle[]): void {
-  const slots = mapCandidates(snapshots, BUILT_IN_CATALOGUE);
+  const slots = mapCandidates(snapshots.map(clusterNodes), BUILT_IN_CATALOGUE);
   const nodes = slots.reduce((sum, slot) => sum + slot.count, 0);
   const candidates: readonly Candidate[] = slots;
   const plans = planBundles(bundles, [POOL], candidates);
@@ -167,7 +167,7 @@ const fleet = Array.from({ length: FLEET }, (_, i): ClusterResourceMap => {
     cluster: { ...like.cluster, clusterId: `c${i}` } as NonNullable<ClusterResourceMap['cluster']>,
   };
 });
-const candidates = mapCandidates(fleet, BUILT_IN_CATALOGUE);
+const candidates = mapCandidates(fleet.map(clusterNodes), BUILT_IN_CATALOGUE);
 console.log(
   `${FLEET} clusters like these: ${candidates.reduce((sum, c) => sum + c.count, 0)} nodes in ${candidates.length} kinds, ` +
     `${median(() => planBundles(bundles, [POOL], candidates)).toFixed(0)} ms`,

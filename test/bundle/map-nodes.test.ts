@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { create, fromJsonString, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_CATALOGUE, catalogueWith } from '../../functions/bundle/catalogue.ts';
-import { describePool, mapCandidates } from '../../functions/bundle/map-nodes.ts';
+import { clusterNodes, describePool, mapCandidates } from '../../functions/bundle/map-nodes.ts';
 import type { Pool, Tier } from '../../functions/bundle/model.ts';
 import { planBundles } from '../../functions/bundle/plan.ts';
 import { validateBundle } from '../../functions/bundle/validate.ts';
@@ -77,7 +77,7 @@ describe('candidates of a snapshot', () => {
       attributes: { model: 'NVIDIA L4', instanceType: 'g6.12xlarge', zone: 'us-east-1a' },
     };
     const common = { kind: 'slots', place, eligible: true, accelerator, totalCores: 48 };
-    expect(mapCandidates([occupied], BUILT_IN_CATALOGUE)).toEqual([
+    expect(mapCandidates([clusterNodes(occupied)], BUILT_IN_CATALOGUE)).toEqual([
       { ...common, firstSlot: 0, count: 1, freeAccelerators: 0, idle: false },
       { ...common, firstSlot: 1, count: 2, freeAccelerators: 3, idle: false },
       { ...common, firstSlot: 3, count: 2, freeAccelerators: 4, idle: true },
@@ -87,14 +87,16 @@ describe('candidates of a snapshot', () => {
   it('are the same for its occupancy in another order', () => {
     const reversed = create(ClusterResourceMapSchema, structuredClone(occupied));
     reversed.capacityPools[0]?.nodeTypes[0]?.inUse.reverse();
-    expect(mapCandidates([reversed], EMPTY)).toEqual(mapCandidates([occupied], EMPTY));
+    expect(mapCandidates([clusterNodes(reversed)], EMPTY)).toEqual(
+      mapCandidates([clusterNodes(occupied)], EMPTY),
+    );
   });
 
   it('count what is not eligible, so that a plan can say that it was left out', () => {
     const plan = planBundles(
       [bundle([job('a')])],
       [poolOf({ cluster: {} })],
-      mapCandidates([cluster('c1', [{ ...L4, eligibleForTandemn: false }])], EMPTY),
+      mapCandidates([clusterNodes(cluster('c1', [{ ...L4, eligibleForTandemn: false }]))], EMPTY),
     )[0];
     expect(plan).toMatchObject({ outcome: 'unplaced', copies: [{ unplaced: [{ filter: 'eligible' }] }] });
   });
@@ -111,7 +113,7 @@ describe('candidates of a snapshot', () => {
       { id: 'newer', acceleratorsPerNode: 1, totalCount: 1, purchaseModel: 99 as PurchaseModel },
       { id: 'cpu', totalCount: 1 },
     ]);
-    expect(mapCandidates([all], EMPTY).map((c) => c.accelerator?.attributes)).toEqual([
+    expect(mapCandidates([clusterNodes(all)], EMPTY).map((c) => c.accelerator?.attributes)).toEqual([
       {
         model: 'NVIDIA L4',
         instanceType: 'g6.12xlarge',
@@ -129,15 +131,18 @@ describe('candidates of a snapshot', () => {
     // From the totals of the records that the snapshots were made from.
     const free = { 'openb-instant-t2.json': 6_162, 'kops-l4-t3.json': 0, 'aicr-eks-h100-t3.json': 14 };
     for (const [name, expected] of Object.entries(free)) {
-      const slots = mapCandidates([sample(name)], EMPTY);
+      const slots = mapCandidates([clusterNodes(sample(name))], EMPTY);
       expect(
         slots.reduce((sum, s) => sum + s.count * s.freeAccelerators, 0),
         name,
       ).toBe(expected);
     }
-    expect(mapCandidates([sample('openb-instant-t2.json')], EMPTY).reduce((sum, s) => sum + s.count, 0)).toBe(
-      1_523,
-    );
+    expect(
+      mapCandidates([clusterNodes(sample('openb-instant-t2.json'))], EMPTY).reduce(
+        (sum, s) => sum + s.count,
+        0,
+      ),
+    ).toBe(1_523);
   });
 
   it('place one whole accelerator each until none is left', () => {
@@ -147,7 +152,7 @@ describe('candidates of a snapshot', () => {
     const plans = planBundles(
       Array.from({ length: 16 }, () => one),
       [poolOf({ cluster: { acceleratorModel: ['NVIDIA-H100-80GB-HBM3'] } })],
-      mapCandidates([sample('aicr-eks-h100-t3.json'), sample('kops-l4-t3.json')], EMPTY),
+      mapCandidates([sample('aicr-eks-h100-t3.json'), sample('kops-l4-t3.json')].map(clusterNodes), EMPTY),
     );
     expect(plans.filter((p) => p.outcome === 'placed').length).toBe(14);
   });
@@ -158,7 +163,7 @@ describe('the descriptor of a pool', () => {
     cluster('c1', [L4, { ...L4, id: 'off', instanceType: 'g6.48xlarge', eligibleForTandemn: false }]),
     cluster('c2', [{ ...L4, totalCount: 0 }], 'gcp'),
     cluster('c3', [L4], ''),
-  ];
+  ].map(clusterNodes);
   const accelerators = {
     name: 'resource-map/accelerator',
     count: 4,

@@ -16,6 +16,7 @@ export type Permission = 'open' | Readonly<Partial<Record<Role, Reach>>>;
 const AGENT: Permission = { agent: 'own' };
 const SCHEDULER: Permission = { scheduler: 'all' };
 const ADMIN: Permission = { admin: 'all' };
+const POOLS: Permission = { scheduler: 'all', admin: 'all' };
 const STATUS: Permission = { agent: 'own', scheduler: 'all', admin: 'all' };
 
 /** By {@link routeName}. */
@@ -34,7 +35,15 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['POST /v1/map/sync', SCHEDULER],
   ['GET /v1/capacity', SCHEDULER],
   ['POST /v1/capacity/fit', SCHEDULER],
+  ['POST /v1/bundles/validate', SCHEDULER],
+  ['POST /v1/bundles/plan', SCHEDULER],
   ['GET /local/events', SCHEDULER],
+
+  ['GET /v1/pools', POOLS],
+  ['GET /v1/pools/{name}', POOLS],
+  // Where every bundle may land is an operator's to say.
+  ['PUT /v1/pools/{name}', ADMIN],
+  ['DELETE /v1/pools/{name}', ADMIN],
 
   ['POST /v1/registrations', ADMIN],
   ['GET /v1/registrations', ADMIN],

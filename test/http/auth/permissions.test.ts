@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BUILT_IN_CATALOGUE } from '../../../functions/bundle/catalogue.ts';
 import type { App } from '../../../functions/http/app.ts';
 import { PERMISSIONS } from '../../../functions/http/auth/permissions.ts';
 import { routeName } from '../../../functions/http/route-name.ts';
@@ -7,6 +8,7 @@ import { LocalBus } from '../../../functions/local/event-bus.ts';
 import { ChangeSignal } from '../../../functions/map/wait.ts';
 import { dynamoClient, storeOn } from '../../../functions/store/client.ts';
 import type { Role } from '../../../functions/store/grant.ts';
+import { PoolStore } from '../../../functions/store/pools.ts';
 import { TrustStore } from '../../../functions/store/trust-store.ts';
 import { jsonLinesTelemetry } from '../../../functions/telemetry.ts';
 import { type GuardedService, startGuardedService } from './guarded-service.ts';
@@ -34,6 +36,8 @@ function app(): App {
   return localApp({
     store: storeOn(client, { heads: 'heads', bodies: 'bodies', shards: 1 }),
     trust: new TrustStore(client, 'trust'),
+    pools: new PoolStore(client, 'pools'),
+    catalogue: BUILT_IN_CATALOGUE,
     access: { access: { kind: 'open' }, changed: () => undefined },
     bus: new LocalBus(),
     waiters: new ChangeSignal(),

@@ -1,0 +1,97 @@
+/** Whether bundles can ever be placed, and where they would land now. */
+import type { InstanceCatalogue } from '../bundle/catalogue.ts';
+import { MAX_BUNDLE_REQUEST_BYTES } from '../bundle/limits.ts';
+import { describePool, mapCandidates } from '../bundle/map-nodes.ts';
+import type { Bundle, Pool, PoolDescriptor } from '../bundle/model.ts';
+import { planRequest } from '../bundle/plan-request.ts';
+import { poolKind } from '../bundle/tiers.ts';
+import { validateBundle } from '../bundle/validate.ts';
+import { readOnePool } from '../bundle/wire/read-pool.ts';
+import { readPlanRequest, readValidateRequest } from '../bundle/wire/read-request.ts';
+import { planMessage, validationMessage } from '../bundle/wire/write-plan.ts';
+import { ValidateBundleRequestSchema, ValidationResultSchema } from '../gen/bundle/v1/bundle_pb.ts';
+import { PlanRequestSchema, PlanResponseSchema } from '../gen/bundle/v1/plan_pb.ts';
+import type { App } from '../http/app.ts';
+import { MAX_BODY_BYTES } from '../http/limits.ts';
+import { responseFormat } from '../http/media-type.ts';
+import { refuseUnknownParameters } from '../http/query.ts';
+import type { BodyLimits } from '../http/read-body.ts';
+import { readMessage } from '../http/read-message.ts';
+import type { Store } from '../store/commit.ts';
+import type { PoolStore } from '../store/pools.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { type MapNodes, NodesReader } from './nodes-reader.ts';
+import { sendMessage } from './send-message.ts';
+
+export interface BundleDeps {
+  readonly store: Store;
+  readonly pools: PoolStore;
+  /** What instance types offer beyond what the map says. */
+  readonly catalogue: InstanceCatalogue;
+  readonly telemetry: Telemetry;
+  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  readonly maxAnswerBytes?: number;
+}
+
+const BUNDLE_LIMITS: BodyLimits = {
+  sentBytes: MAX_BODY_BYTES,
+  inflatedBytes: MAX_BUNDLE_REQUEST_BYTES,
+};
+
+export function bundleRoutes(
+  app: App,
+  { store, pools, catalogue, telemetry, maxAnswerBytes }: BundleDeps,
+): void {
+  const nodes = new NodesReader(store, telemetry);
+  const configuredPools = async (): Promise<readonly Pool[]> =>
+    (await pools.list()).map(({ pool }) => readOnePool(pool));
+
+  app.post('/v1/bundles/validate', async (c) => {
+    refuseUnknownParameters(c, []);
+    const { format } = responseFormat(c);
+    const request = await readMessage(c, ValidateBundleRequestSchema, { limits: BUNDLE_LIMITS });
+    const { bundle, pools: given } = readValidateRequest(request);
+    const map = given === undefined ? await nodes.read(format) : undefined;
+    const descriptors =
+      given ??
+      (await configuredPools()).map((pool) => describeFor(bundle, pool, map?.clusters ?? [], catalogue));
+    const answer = validationMessage(validateBundle(bundle, descriptors), map?.etag ?? '');
+    return sendMessage(c, ValidationResultSchema, answer, {
+      maxBytes: maxAnswerBytes,
+      remedy: 'validate a bundle of fewer jobs',
+    });
+  });
+
+  app.post('/v1/bundles/plan', async (c) => {
+    refuseUnknownParameters(c, []);
+    const { format } = responseFormat(c);
+    const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS });
+    const { bundles, services, pools: given, candidates } = readPlanRequest(request);
+    const map = candidates === undefined ? await nodes.read(format) : undefined;
+    const plan = planRequest(
+      {
+        bundles,
+        services,
+        pools: given ?? (await configuredPools()),
+        candidates: candidates ?? mapCandidates(map?.clusters ?? [], catalogue),
+      },
+      { catalogue },
+    );
+    return sendMessage(c, PlanResponseSchema, planMessage(plan, map?.etag ?? ''), {
+      maxBytes: maxAnswerBytes,
+      remedy: 'plan fewer bundles at a time',
+    });
+  });
+}
+
+/** Of a pool that the bundle does not name, validation says no more than its name. */
+function describeFor(
+  { pool: own, resiliencePolicy }: Bundle,
+  pool: Pool,
+  clusters: MapNodes['clusters'],
+  catalogue: InstanceCatalogue,
+): PoolDescriptor {
+  const { poolName } = pool;
+  if (poolName === own || poolName === resiliencePolicy?.pool) return describePool(pool, clusters, catalogue);
+  return { poolName, kind: poolKind(pool), nodeProfiles: [], clouds: [] };
+}

@@ -1,0 +1,213 @@
+/**
+ * The configured pools, in a table of their own: one item a pool, all in one partition, so
+ * that one strongly consistent query reads them all in the order of their names.
+ *
+ * A pool's version is the digest of what it says. So a writer that expects a version expects
+ * a content, and the same change again, after an answer that was lost, finds itself done.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  type CreateTableCommandInput,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+} from '@aws-sdk/client-dynamodb';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { ResourceMapError } from '../errors.ts';
+import { type Pool, PoolSchema } from '../gen/bundle/v1/pool_pb.ts';
+
+export const POOLS_KEY = { partition: 'kind', sort: 'poolName' } as const;
+
+/** An item ends at 400 KB, of which names and the version take their share. */
+export const MAX_POOL_BYTES = 380_000;
+
+/** A pool as it stands. */
+export interface KeptPool {
+  readonly pool: Pool;
+  readonly version: string;
+}
+
+/**
+ * What must stand there for a write to happen. `new`: nothing, or the very pool that is to be
+ * written, so that nobody's pool is overwritten unseen.
+ */
+export type PoolCondition =
+  | { readonly kind: 'new' }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'present' }
+  | { readonly kind: 'version'; readonly versions: readonly string[] };
+
+export type PutOutcome =
+  | { readonly outcome: 'created' | 'replaced'; readonly version: string }
+  /** The condition does not hold, and nothing was changed. */
+  | { readonly outcome: 'refused' };
+
+/** DynamoDB takes as many values in one IN; nobody has seen as many versions of one pool. */
+const MAX_VERSIONS = 100;
+
+const NOTHING_THERE = 'attribute_not_exists(poolName)';
+const SOMETHING_THERE = 'attribute_exists(poolName)';
+const DONE_BEFORE = 'version = :new';
+
+type Item = Record<string, AttributeValue>;
+
+export class PoolStore {
+  constructor(
+    private readonly client: DynamoDBClient,
+    private readonly table: string,
+  ) {}
+
+  /** The pool of this name, or nothing. Strongly consistent. */
+  async read(poolName: string): Promise<KeptPool | undefined> {
+    const { Item: item } = await this.client.send(
+      new GetItemCommand({ TableName: this.table, Key: keyOf(poolName), ConsistentRead: true }),
+    );
+    return item && poolFromItem(item);
+  }
+
+  /** All pools, in the order of their names. Strongly consistent. */
+  async list(): Promise<readonly KeptPool[]> {
+    const pools: KeptPool[] = [];
+    let from: Item | undefined;
+    do {
+      const page = await this.client.send(
+        new QueryCommand({
+          TableName: this.table,
+          ConsistentRead: true,
+          KeyConditionExpression: 'kind = :kind',
+          ExpressionAttributeValues: { ':kind': { S: KIND } },
+          ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+        }),
+      );
+      for (const item of page.Items ?? []) pools.push(poolFromItem(item));
+      from = page.LastEvaluatedKey;
+    } while (from !== undefined);
+    return pools;
+  }
+
+  /**
+   * Writes the pool under its name, in one conditional write.
+   *
+   * @throws ResourceMapError `body_too_large`
+   */
+  async put(pool: Pool, condition: PoolCondition): Promise<PutOutcome> {
+    const body = toBinary(PoolSchema, pool);
+    if (body.length > MAX_POOL_BYTES) {
+      throw new ResourceMapError(
+        'body_too_large',
+        `The pool has ${body.length} bytes in Protobuf; at most ${MAX_POOL_BYTES} are kept. Leave profiles to the instance-type catalogue, or make two pools of it.`,
+      );
+    }
+    const version = createHash('sha256').update(body).digest('hex').slice(0, 32);
+    const { expression, values } = clauseOf(condition, version);
+    try {
+      const { Attributes: before } = await this.client.send(
+        new PutItemCommand({
+          TableName: this.table,
+          Item: { ...keyOf(pool.poolName), body: { B: body }, version: { S: version } },
+          ConditionExpression: expression,
+          ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: values }),
+          ReturnValues: 'ALL_OLD',
+        }),
+      );
+      return { outcome: before === undefined ? 'created' : 'replaced', version };
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return { outcome: 'refused' };
+      throw error;
+    }
+  }
+
+  /**
+   * Removes a pool.
+   *
+   * @param versions that it may have; whatever it has, where not given
+   */
+  async remove(poolName: string, versions?: readonly string[]): Promise<'removed' | 'absent' | 'refused'> {
+    const expected = versions === undefined ? undefined : oneOf(versions);
+    try {
+      const { Attributes: before } = await this.client.send(
+        new DeleteItemCommand({
+          TableName: this.table,
+          Key: keyOf(poolName),
+          ...(expected === undefined
+            ? {}
+            : {
+                ConditionExpression: expected.expression,
+                ExpressionAttributeValues: expected.values,
+              }),
+          ReturnValues: 'ALL_OLD',
+        }),
+      );
+      return before === undefined ? 'absent' : 'removed';
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return 'refused';
+      throw error;
+    }
+  }
+}
+
+const KIND = 'pool';
+
+function keyOf(poolName: string): Item {
+  return { kind: { S: KIND }, poolName: { S: poolName } };
+}
+
+interface Clause {
+  readonly expression: string;
+  readonly values: Item;
+}
+
+function clauseOf(condition: PoolCondition, version: string): Clause {
+  const own: Item = { ':new': { S: version } };
+  switch (condition.kind) {
+    case 'absent':
+      return { expression: NOTHING_THERE, values: {} };
+    case 'present':
+      return { expression: SOMETHING_THERE, values: {} };
+    case 'new':
+      return { expression: `${NOTHING_THERE} OR ${DONE_BEFORE}`, values: own };
+    case 'version': {
+      const { expression, values } = oneOf(condition.versions);
+      return { expression: `${expression} OR ${DONE_BEFORE}`, values: { ...values, ...own } };
+    }
+  }
+}
+
+function oneOf(versions: readonly string[]): Clause {
+  // No version is empty, so an empty list expects what never is.
+  const asked = versions.length === 0 ? [''] : versions.slice(0, MAX_VERSIONS);
+  return {
+    expression: `version IN (${asked.map((_, i) => `:v${i}`).join(', ')})`,
+    values: Object.fromEntries(asked.map((version, i) => [`:v${i}`, { S: version }])),
+  };
+}
+
+/** @throws Error for an item that is no pool: it must not be taken for one that is not there */
+function poolFromItem(item: Item): KeptPool {
+  const body = item.body?.B;
+  const version = item.version?.S;
+  if (body === undefined || version === undefined) {
+    throw new Error(`The pool ${JSON.stringify(item.poolName?.S)} cannot be read.`);
+  }
+  return { pool: fromBinary(PoolSchema, body), version };
+}
+
+/** For engines without infrastructure code of their own: the local service and the tests. */
+export function poolsTableDefinition(table: string): CreateTableCommandInput {
+  return {
+    TableName: table,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [
+      { AttributeName: POOLS_KEY.partition, AttributeType: 'S' },
+      { AttributeName: POOLS_KEY.sort, AttributeType: 'S' },
+    ],
+    KeySchema: [
+      { AttributeName: POOLS_KEY.partition, KeyType: 'HASH' },
+      { AttributeName: POOLS_KEY.sort, KeyType: 'RANGE' },
+    ],
+  };
+}
