@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { bundleFunctions } from './bundling.ts';
+import { addCatalogue } from './catalogue-file.ts';
 import { FUNCTION_NAMES } from './functions.ts';
 import { readSettings, SettingError } from './settings.ts';
 import { ResourceMapStack } from './stack.ts';
@@ -16,6 +17,10 @@ const folder = await mkdtemp(join(tmpdir(), 'resource-map-'));
 try {
   const settings = readSettings(app.node.getAllContext());
   const bundles = await bundleFunctions(FUNCTION_NAMES, folder);
+  const plan = bundles.get('plan');
+  if (plan !== undefined && settings.instanceTypes !== undefined) {
+    await addCatalogue(plan, settings.instanceTypes);
+  }
   new ResourceMapStack(app, settings, bundles);
   app.synth();
 } catch (error) {

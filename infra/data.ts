@@ -2,6 +2,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
+import { POOLS_KEY } from '../functions/store/pools.ts';
 import { BODIES_KEY, BODIES_TTL, HEADS_KEY } from '../functions/store/tables.ts';
 import { TRUST_KEY, TRUST_TTL } from '../functions/store/trust-store.ts';
 import type { TableName } from './functions.ts';
@@ -40,6 +41,11 @@ export class Data extends Construct {
         partitionKey: { name: TRUST_KEY.partition, type: AttributeType.STRING },
         sortKey: { name: TRUST_KEY.sort, type: AttributeType.STRING },
         timeToLiveAttribute: TRUST_TTL,
+      }),
+      pools: new Table(this, 'Pools', {
+        ...kept,
+        partitionKey: { name: POOLS_KEY.partition, type: AttributeType.STRING },
+        sortKey: { name: POOLS_KEY.sort, type: AttributeType.STRING },
       }),
     };
   }

@@ -7,7 +7,7 @@
 export type FunctionName = keyof typeof FUNCTIONS;
 
 /** A table of {@link Data}. */
-export type TableName = 'heads' | 'bodies' | 'trust';
+export type TableName = 'heads' | 'bodies' | 'trust' | 'pools';
 
 export interface FunctionDefinition {
   /** The file that exports `handler`, from the root of the project. */
@@ -54,7 +54,7 @@ export const FUNCTIONS = {
   },
   plan: {
     entry: 'functions/plan/handler.ts',
-    description: 'Says what is left in the map, and what fits there',
+    description: 'Says what is left in the map, what fits there, and where bundles would land',
     // Packing is bounded work on one core; views of snapshots are kept between requests.
     memoryMb: ONE_CORE_MB,
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,
@@ -62,6 +62,7 @@ export const FUNCTIONS = {
       heads: ['dynamodb:GetItem', 'dynamodb:Query'],
       bodies: ['dynamodb:BatchGetItem'],
       trust: ['dynamodb:GetItem'],
+      pools: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
     },
   },
   notify: {

@@ -5,8 +5,10 @@
  * A wrong one fails the synthesis with its name, its value and what may stand in its place;
  * so does one that does not exist, since a misspelt setting would silently not be set.
  */
+import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { closest } from 'fastest-levenshtein';
+import { CatalogueError, readCatalogue } from '../functions/bundle/read-catalogue.ts';
 import {
   checkMembership,
   DEFAULT_MEMBERSHIP,
@@ -40,6 +42,8 @@ export interface Settings {
   readonly logDays: RetentionDays;
   /** Days for which told changes are kept for replay. */
   readonly archiveDays: number;
+  /** What instance types offer beyond what is built in: the text of the file that the setting names. */
+  readonly instanceTypes?: string;
   /** Who is written to when an alarm goes off. */
   readonly alarmEmail?: string;
   /** SHA-256 of the token with which the first admin registers everybody else. */
@@ -125,6 +129,10 @@ export const SETTINGS = {
   ),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
   archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
+  instanceTypes: optional(
+    'a JSON file with capacity and cores of instance types, for bundles: see [bundles.md](bundles.md)',
+    catalogueFile(),
+  ),
   adminTokenSha256: optional(
     "SHA-256 of the first admin's token; `rmap token generate` makes both",
     text('', '', /^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits, as rmap token generate prints them'),
@@ -185,6 +193,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
       (typeof SETTINGS)[Name]['read']
     >;
 
+  const instanceTypes = value('instanceTypes');
   const alarmEmail = value('alarmEmail');
   const adminTokenSha256 = value('adminTokenSha256');
   const domain = domainOf(
@@ -206,6 +215,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     readsPerSecond: value('readsPerSecond'),
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
+    ...(instanceTypes === undefined ? {} : { instanceTypes }),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(adminTokenSha256 === undefined ? {} : { adminTokenSha256 }),
     ...(domain === undefined ? {} : { domain }),
@@ -357,6 +367,32 @@ function optional<T>(meaning: string, kind: SettingKind<T>): SettingKind<T | und
     default: '',
     meaning,
     read: (name, value) => (value === undefined ? undefined : kind.read(name, value)),
+  };
+}
+
+/** The text of a file that can be deployed as the instance-type catalogue. */
+function catalogueFile(): SettingKind<string> {
+  return {
+    default: '',
+    meaning: '',
+    read: (name, value) => {
+      if (typeof value !== 'string') throw wrong(name, value, 'the path of a JSON file');
+      let json: string;
+      try {
+        json = readFileSync(value, 'utf8');
+      } catch (error) {
+        throw new SettingError(
+          `The setting ${name} is ${shown(value)}, which cannot be read: ${(error as Error).message}.`,
+        );
+      }
+      try {
+        readCatalogue(json);
+      } catch (error) {
+        if (!(error instanceof CatalogueError)) throw error;
+        throw new SettingError(`The setting ${name} is ${shown(value)}. ${error.message}`);
+      }
+      return json;
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { type App, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
 import { Alarms } from './alarms.ts';
 import type { Bundle } from './bundling.ts';
+import { CATALOGUE_FILE } from './catalogue-file.ts';
 import { ChangeFeed, DeadLetters } from './change-feed.ts';
 import { OperatorDashboard } from './dashboard.ts';
 import { Data } from './data.ts';
@@ -64,6 +65,7 @@ export class ResourceMapStack extends Stack {
     this.#output('BodiesTable', data.tables.bodies.tableName, 'The table of snapshot bodies');
     this.#output('DeadLetterQueue', deadLetters.queueUrl, 'The queue of changes that could not be told');
     this.#output('TrustTable', data.tables.trust.tableName, 'The table of who may use the service');
+    this.#output('PoolsTable', data.tables.pools.tableName, 'The table of configured pools');
     this.#output('AlarmTopic', alarms.topic.topicArn, 'The topic to which alarms go');
     if (front.domain !== undefined) {
       this.#output(
@@ -100,8 +102,14 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
     case 'push':
       return { ...tables, ...trust, MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds) };
     case 'map':
-    case 'plan':
       return { ...tables, ...trust };
+    case 'plan':
+      return {
+        ...tables,
+        ...trust,
+        POOLS_TABLE: data.tables.pools.tableName,
+        ...(settings.instanceTypes === undefined ? {} : { INSTANCE_TYPES_FILE: CATALOGUE_FILE }),
+      };
     case 'access':
       return trust;
     case 'about':

@@ -20,6 +20,7 @@ const ENVIRONMENT = {
   BODIES_TABLE: 'bodies',
   HEAD_SHARDS: '8',
   TRUST_TABLE: 'trust',
+  POOLS_TABLE: 'pools',
   AWS_REGION: 'us-east-1',
   AWS_ACCESS_KEY_ID: 'bench',
   AWS_SECRET_ACCESS_KEY: 'bench',

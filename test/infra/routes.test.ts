@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { aboutRoutes } from '../../functions/about/routes.ts';
 import { accessRoutes } from '../../functions/access/routes.ts';
+import { BUILT_IN_CATALOGUE } from '../../functions/bundle/catalogue.ts';
 import { createApp } from '../../functions/http/app.ts';
 import { mapRoutes } from '../../functions/map/routes.ts';
+import { bundleRoutes } from '../../functions/plan/routes-bundle.ts';
 import { capacityRoutes } from '../../functions/plan/routes-capacity.ts';
+import { poolRoutes } from '../../functions/plan/routes-pools.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/store/client.ts';
+import { PoolStore } from '../../functions/store/pools.ts';
 import { TrustStore } from '../../functions/store/trust-store.ts';
 import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
 import type { FunctionName } from '../../infra/functions.ts';
@@ -18,6 +22,8 @@ const store = storeOn(dynamoClient('http://127.0.0.1:1'), { heads: 'heads', bodi
 const deps = {
   store,
   trust: new TrustStore(dynamoClient('http://127.0.0.1:1'), 'trust'),
+  pools: new PoolStore(dynamoClient('http://127.0.0.1:1'), 'pools'),
+  catalogue: BUILT_IN_CATALOGUE,
   telemetry,
   now: Date.now,
   cacheBytes: 0,
@@ -30,7 +36,11 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
   const app = createApp(telemetry, { kind: 'open' });
   if (name === 'push') pushRoutes(app, deps);
   if (name === 'map') mapRoutes(app, deps);
-  if (name === 'plan') capacityRoutes(app, deps);
+  if (name === 'plan') {
+    capacityRoutes(app, deps);
+    bundleRoutes(app, deps);
+    poolRoutes(app, deps);
+  }
   if (name === 'access') accessRoutes(app, deps);
   if (name === 'about') aboutRoutes(app);
   return app.routes

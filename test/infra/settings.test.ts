@@ -90,6 +90,15 @@ describe('a wrong setting is refused with its value and the remedy', () => {
       { logDays: '31' },
       'The setting logDays is "31"; it must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653.',
     ],
+    [{ instanceTypes: 400 }, 'The setting instanceTypes is 400; it must be the path of a JSON file.'],
+    [
+      { instanceTypes: 'no/such.json' },
+      'The setting instanceTypes is "no/such.json", which cannot be read: ENOENT: no such file or directory, open \'no/such.json\'.',
+    ],
+    [
+      { instanceTypes: 'biome.json' },
+      'The setting instanceTypes is "biome.json". The instance type "$schema" of the catalogue is "./node_modules/@biomejs/biome/configuration_schema.json"; it must be an object with totalCapacity or totalCores or both.',
+    ],
     [{ alarmEmail: 'on-call' }, 'The setting alarmEmail is "on-call"; it must be an e-mail address.'],
     [
       { domainName: 'https://map.example.com' },

@@ -29,6 +29,7 @@ const other = workshop.synthesise({
   logDays: '90',
   archiveDays: '7',
   alarmEmail: 'on-call@example.com',
+  instanceTypes: new URL('./instance-types.json', import.meta.url).pathname,
   adminTokenSha256: '0123456789abcdef'.repeat(4),
   domainName: 'map.example.com',
   certificateArn: CERTIFICATE,
@@ -50,7 +51,7 @@ function resources(of: Template, type: string): Readonly<Record<string, Resource
 describe('the tables', () => {
   test('are on demand, with point-in-time recovery, and outlive the stack', () => {
     const tables = Object.values(resources(template, 'AWS::DynamoDB::Table'));
-    expect(tables).toHaveLength(3);
+    expect(tables).toHaveLength(4);
     for (const table of tables) {
       expect(table).toMatchObject({
         DeletionPolicy: 'Retain',
@@ -100,6 +101,29 @@ describe('the tables', () => {
         Properties: { DeletionProtectionEnabled: false },
       });
     }
+  });
+});
+
+describe('the pools', () => {
+  test('are kept apart, by their names, and never expire', () => {
+    template.hasResourceProperties('AWS::DynamoDB::Table', {
+      KeySchema: [
+        { AttributeName: 'kind', KeyType: 'HASH' },
+        { AttributeName: 'poolName', KeyType: 'RANGE' },
+      ],
+      StreamSpecification: Match.absent(),
+      TimeToLiveSpecification: Match.absent(),
+    });
+  });
+
+  test('and the instance types that are set are told to who plans', () => {
+    const told = (of: Template): unknown =>
+      Object.values(resources(of, 'AWS::Lambda::Function'))
+        .filter(({ Properties }) => String(Properties.FunctionName).endsWith('-plan'))
+        .map(({ Properties }) => (Properties.Environment as { Variables: Record<string, unknown> }).Variables)
+        .map((variables) => [typeof variables.POOLS_TABLE, variables.INSTANCE_TYPES_FILE])[0];
+    expect(told(template)).toEqual(['object', undefined]);
+    expect(told(other.template)).toEqual(['object', 'instance-types.json']);
   });
 });
 
@@ -195,6 +219,11 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:Query on Heads',
     'dynamodb:BatchGetItem on Bodies',
     'dynamodb:GetItem on Trust',
+    // Operators keep pools through this function, and nobody reads them but it.
+    'dynamodb:GetItem on Pools',
+    'dynamodb:Query on Pools',
+    'dynamodb:PutItem on Pools',
+    'dynamodb:DeleteItem on Pools',
   ],
   // Nobody else may write who is trusted.
   access: [
@@ -242,7 +271,9 @@ function allowed(statements: readonly Statement[]): readonly string[] {
 function resourceName(resource: unknown): string {
   if (resource === '*') return '*';
   const [id = '', attribute] = (resource as { 'Fn::GetAtt': [string, string] })['Fn::GetAtt'];
-  const name = ['Heads', 'Bodies', 'Trust', 'Bus', 'DeadLetters', 'Logs'].find((each) => id.includes(each));
+  const name = ['Heads', 'Bodies', 'Trust', 'Pools', 'Bus', 'DeadLetters', 'Logs'].find((each) =>
+    id.includes(each),
+  );
   return attribute === 'StreamArn' ? `${name} stream` : String(name);
 }
 
@@ -285,6 +316,12 @@ describe('the HTTP API', () => {
       'POST /v1/map/sync': 'Map',
       'GET /v1/capacity': 'Plan',
       'POST /v1/capacity/fit': 'Plan',
+      'POST /v1/bundles/validate': 'Plan',
+      'POST /v1/bundles/plan': 'Plan',
+      'GET /v1/pools': 'Plan',
+      'GET /v1/pools/{name}': 'Plan',
+      'PUT /v1/pools/{name}': 'Plan',
+      'DELETE /v1/pools/{name}': 'Plan',
       'POST /v1/snapshots/validate': 'Push',
       'POST /v1/registrations': 'Access',
       'GET /v1/registrations': 'Access',
@@ -502,6 +539,7 @@ describe('the operator', () => {
       'DeadLetterQueue',
       'HeadsStream',
       'HeadsTable',
+      'PoolsTable',
       'TrustTable',
       'Url',
     ]);

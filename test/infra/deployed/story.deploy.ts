@@ -8,9 +8,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, createClient, MapReplica } from '../../../functions/client/index.ts';
+import { PoolSchema } from '../../../functions/gen/bundle/v1/pool_pb.ts';
 import { newToken, tokenDigest } from '../../../functions/http/auth/static-token.ts';
 import { encodeBody } from '../../../functions/snapshot/canonical.ts';
 import { bodyKey } from '../../../functions/store/bodies.ts';
@@ -38,6 +41,8 @@ if (missing !== undefined) console.log(`The deployed functions: skipped (${missi
 /** The ARN of an EKS cluster is its id, and API Gateway decodes it. */
 const EKS = 'arn:aws:eks:eu-central-1:111122223333:cluster/gpu';
 const SHARDS = 3;
+/** Says what an H100 node is worth. */
+const INSTANCE_TYPES = fileURLToPath(new URL('../instance-types.json', import.meta.url));
 
 describe.skipIf(missing !== undefined)('the deployed functions', () => {
   let assembly: Assembly;
@@ -59,6 +64,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
       omitAfter: '30s',
       adminTokenSha256: tokenDigest(admin),
       retireAfter: '1h',
+      instanceTypes: INSTANCE_TYPES,
     });
     const dynamo = await startDynamoDbLocal();
     closing.push(dynamo.close);
@@ -224,6 +230,43 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     });
     // Which clusters have room is the samples' affair; that the question was answered is ours.
     expect(shapes.map(({ chains, maxChains }) => [chains, typeof maxChains])).toEqual([[1, 'bigint']]);
+  });
+
+  test('keep pools for operators, and say whether a bundle fits them and where it would land', async () => {
+    const operator = clientWith(admin);
+    const init = create(PoolSchema, {
+      poolName: 'h100 50%',
+      tiers: [{ source: { case: 'cluster', value: { clusterId: [EKS] } } }],
+    });
+    await expect(client.putPool(init)).rejects.toMatchObject({ status: 403 });
+    const { etag } = await operator.putPool(init, { onlyCreate: true });
+    await expect(operator.putPool(init, { onlyCreate: true })).rejects.toMatchObject({ status: 412 });
+    expect(await client.getPool('h100 50%')).toMatchObject({ etag });
+    expect((await client.listPools()).map((kept) => kept.pool?.poolName)).toEqual(['h100 50%']);
+
+    const map = await client.map();
+    const bundle = (requiredCapacity: number) => ({
+      bundleId: 'b',
+      pool: 'h100 50%',
+      jobs: [{ jobName: 'a', requirements: { requiredCapacity, requiredGpuCapacity: 0.5 } }],
+    });
+    // What the node type is worth stands in the catalogue that was deployed, and nowhere else.
+    expect(await client.validateBundle({ bundle: bundle(401) })).toMatchObject({
+      etag: map.etag,
+      errors: [],
+      warnings: [
+        {
+          code: 'unsatisfiableCapacity',
+          message: 'Job "a" needs capacity 401, and the best profile of pool "h100 50%" offers 400.',
+        },
+      ],
+    });
+    expect(await client.planBundles({ bundles: [bundle(1)] })).toMatchObject({
+      etag: map.etag,
+      bundles: [{ outcome: 'placed', copies: [{ placements: [{ node: { clusterId: EKS } }] }] }],
+    });
+    await operator.deletePool('h100 50%', { ifMatch: etag });
+    await expect(client.getPool('h100 50%')).rejects.toMatchObject({ code: 'pool_not_found' });
   });
 
   test('omit a cluster on demand, tell it, and take it back', async () => {
