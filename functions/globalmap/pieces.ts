@@ -31,7 +31,8 @@ export function* inChunks(payload: Payload, chunkBytes: number): Generator<Uint8
     for (let taken = 0; taken < part.length; ) {
       if (chunk.length === 0) throw new Error(`The payload has more than its ${payload.length} bytes.`);
       const bytes = Math.min(part.length - taken, chunk.length - filled);
-      chunk.set(part.subarray(taken, taken + bytes), filled);
+      // Nearly every part fits, and a view costs as much as copying a short one.
+      chunk.set(bytes === part.length ? part : part.subarray(taken, taken + bytes), filled);
       taken += bytes;
       filled += bytes;
       if (filled < chunk.length) continue;
