@@ -82,14 +82,14 @@ export async function bundleFunctions(
 
 /**
  * The part of a source map that is about our own files. Node reads the map when it loads
- * the file, a cold start's time for each kilobyte, and nine tenths of it are libraries.
+ * the file, a cold start's time for each kilobyte, and nine tenths of it are libraries and data.
  */
 function ownSourceMap(json: string, folder: string): string {
   const map = JSON.parse(json) as { readonly sources: readonly string[]; readonly mappings: string };
   const fromRoot = map.sources.map((source) => relative(ROOT, resolve(folder, source)));
   const kept: string[] = [];
   const keptIndex = fromRoot.map((source) =>
-    source.startsWith('functions/') || source.startsWith('infra/') ? kept.push(source) - 1 : undefined,
+    /^(?:functions|infra)\/.*\.ts$/.test(source) ? kept.push(source) - 1 : undefined,
   );
   const lines = decode(map.mappings).map((segments) =>
     segments.flatMap((segment): (typeof segment)[] => {

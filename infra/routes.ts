@@ -37,6 +37,7 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/v1/tokens/{id}', function: 'access', rate: 'reads' },
   { method: 'GET', path: '/', function: 'about', rate: 'reads' },
   { method: 'GET', path: '/healthz', function: 'about', rate: 'reads' },
+  { method: 'GET', path: '/openapi.json', function: 'about', rate: 'reads' },
 ];
 
 /**

@@ -1,4 +1,5 @@
-/** What is open to everybody: whether the service is up, and what it has. */
+/** What is open to everybody: whether the service is up, what it has, and how that is described. */
+import { etag, RETAINED_304_HEADERS } from 'hono/etag';
 import type { App } from '../http/app.ts';
 import { PERMISSIONS } from '../http/auth/permissions.ts';
 
@@ -8,4 +9,13 @@ const RESOURCES = [...PERMISSIONS.keys()].filter((route) => !route.includes(' /l
 export function aboutRoutes(app: App): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/', (c) => c.json({ service: 'resource-map', resources: RESOURCES }));
+  app.get(
+    '/openapi.json',
+    etag({ retainedHeaders: [...RETAINED_304_HEADERS, 'x-request-id'] }),
+    async (c) => {
+      // Loaded when it is asked for: a cold start for the sake of /healthz does not pay for it.
+      const { default: document } = await import('./openapi.json', { with: { type: 'json' } });
+      return c.json(document, 200, { 'cache-control': 'no-cache' });
+    },
+  );
 }

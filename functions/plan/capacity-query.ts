@@ -24,14 +24,14 @@ const TEXT_PARAMETERS = [
 const PARAMETERS = [...TEXT_PARAMETERS, 'purchase_model', 'rdma_ready', 'eligible', 'group_by'];
 
 /** `group_by` takes the filters' own names. */
-const GROUP_KEYS: ReadonlyMap<string, GroupKey> = new Map(
+export const GROUP_KEYS: ReadonlyMap<string, GroupKey> = new Map(
   GroupKeySchema.values
     .filter(({ number }) => number !== GroupKey.UNSPECIFIED)
     .map(({ localName, number }) => [localName.toLowerCase(), number]),
 );
 
 /** Lower-case names and those of the wire. */
-const PURCHASE_MODELS: ReadonlyMap<string, PurchaseModel> = new Map(
+export const PURCHASE_MODELS: ReadonlyMap<string, PurchaseModel> = new Map(
   PurchaseModelSchema.values.flatMap(({ name, localName, number }) => [
     [localName.toLowerCase(), number],
     [name, number],

@@ -53,5 +53,6 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['DELETE /v1/tokens/{id}', ADMIN],
 
   ['GET /healthz', 'open'],
+  ['GET /openapi.json', 'open'],
   ['GET /', 'open'],
 ]);

@@ -1,16 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BUILT_IN_CATALOGUE } from '../../../functions/bundle/catalogue.ts';
 import type { App } from '../../../functions/http/app.ts';
 import { PERMISSIONS } from '../../../functions/http/auth/permissions.ts';
 import { routeName } from '../../../functions/http/route-name.ts';
-import { localApp } from '../../../functions/local/app.ts';
-import { LocalBus } from '../../../functions/local/event-bus.ts';
-import { ChangeSignal } from '../../../functions/map/wait.ts';
-import { dynamoClient, storeOn } from '../../../functions/store/client.ts';
 import type { Role } from '../../../functions/store/grant.ts';
-import { PoolStore } from '../../../functions/store/pools.ts';
-import { TrustStore } from '../../../functions/store/trust-store.ts';
-import { jsonLinesTelemetry } from '../../../functions/telemetry.ts';
+import { unconnectedApp } from '../../local/unconnected-app.ts';
 import { type GuardedService, startGuardedService } from './guarded-service.ts';
 
 const OWN = 'cluster/a';
@@ -23,27 +16,12 @@ const tokens = new Map<Role, string>();
 
 beforeAll(async () => {
   service = await startGuardedService();
-  routes = routesOf(app());
+  routes = routesOf(unconnectedApp());
   tokens.set('agent', await service.issue('AGENT', OWN));
   tokens.set('scheduler', await service.issue('SCHEDULER'));
   tokens.set('admin', await service.issue('ADMIN'));
 });
 afterAll(() => service.close());
-
-/** The app of the local service, which has every route there is, on stores that answer nothing. */
-function app(): App {
-  const client = dynamoClient('http://127.0.0.1:1');
-  return localApp({
-    store: storeOn(client, { heads: 'heads', bodies: 'bodies', shards: 1 }),
-    trust: new TrustStore(client, 'trust'),
-    pools: new PoolStore(client, 'pools'),
-    catalogue: BUILT_IN_CATALOGUE,
-    access: { access: { kind: 'open' }, changed: () => undefined },
-    bus: new LocalBus(),
-    waiters: new ChangeSignal(),
-    telemetry: jsonLinesTelemetry(() => undefined),
-  });
-}
 
 function routesOf({ routes: all }: App): readonly string[] {
   return [...new Set(all.filter(({ method }) => method !== 'ALL').map(routeName))];
@@ -73,7 +51,7 @@ describe('The table of permissions', () => {
   });
 
   it('is asked for every route: none is registered for all methods, as what stands before the guard is', () => {
-    const all = app().routes.filter(({ method }) => method === 'ALL');
+    const all = unconnectedApp().routes.filter(({ method }) => method === 'ALL');
     expect(new Set(all.map(({ path }) => path))).toEqual(new Set(['/*']));
     // A handler takes the request alone, what stands before one the next step as well.
     expect(all.filter(({ handler }) => handler.length < 2)).toEqual([]);

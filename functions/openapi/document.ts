@@ -1,0 +1,327 @@
+/**
+ * Makes the OpenAPI document: of the routes that an app has, their descriptions, the schemas of
+ * the messages that they read and write, the table of permissions and that of problems.
+ */
+import { STATUS_CODES } from 'node:http';
+import type { DescMessage } from '@bufbuild/protobuf';
+import { Hono } from 'hono';
+import {
+  type DescribeRouteOptions,
+  describeRoute,
+  type GenerateSpecOptions,
+  generateSpecs,
+} from 'hono-openapi';
+import type { ErrorCode } from '../errors.ts';
+import { FindingSchema } from '../gen/resourcemap/v1/service_pb.ts';
+import { PERMISSIONS, type Permission } from '../http/auth/permissions.ts';
+import { routeName } from '../http/route-name.ts';
+import { PROBLEMS } from '../http/status.ts';
+import type { Answer, Operation, Operations, Tag } from './operation.ts';
+import {
+  CLUSTER_ID_PARAMETER,
+  CONTENT_ENCODING_HEADER,
+  GRANT_ID_PARAMETER,
+  PROBLEM_HEADERS,
+  REQUEST_HEADERS,
+  REQUEST_ID_HEADER,
+  RESPONSE_HEADERS,
+} from './parameters.ts';
+import { problemsOf } from './problems.ts';
+import { type JsonSchema, ProtoJsonSchemas, reachableFrom } from './proto-json-schema.ts';
+
+export type OpenApiDocument = Awaited<ReturnType<typeof generateSpecs>>;
+
+export interface DocumentSources {
+  /** Of the app; those below `/local/` are no part of the API. */
+  readonly routes: readonly { readonly method: string; readonly path: string }[];
+  readonly operations: Operations;
+  /** As {@link protoComments} gives them. */
+  readonly comments: ReadonlyMap<string, string>;
+  /** Of the package. */
+  readonly version: string;
+}
+
+/** Names of media types under which every message is read and written in Protobuf. */
+const PROTOBUF_TYPES = ['application/x-protobuf', 'application/protobuf'] as const;
+
+const TAGS: Readonly<Record<Tag, string>> = {
+  snapshots: 'What agents push, and what of it is served.',
+  clusters: 'What is known of each cluster.',
+  map: 'The merged map: whole, as a clock, or only what changed.',
+  capacity: 'What is left, and whether something fits there.',
+  access: 'Who may use the service.',
+  about: 'Open to everybody.',
+};
+
+/** @throws Error for a route without a description or a permission, and for a description without a route */
+export async function openApiDocument(sources: DocumentSources): Promise<OpenApiDocument> {
+  const { routes, operations, comments, version } = sources;
+  const described = new Map<string, Operation>(Object.entries(operations));
+  const asked = [...described.values()].flatMap(({ body }) => (body === undefined ? [] : [body]));
+  const fromClients = reachableFrom(asked);
+  const schemas = new ProtoJsonSchemas({
+    comments,
+    writtenInFull: ({ typeName }) => !fromClients.has(typeName),
+  });
+  const responses = new ProblemResponses();
+  const app = new Hono();
+  const names = new Set<string>();
+  for (const { method, path } of routes) {
+    const name = routeName({ method, path });
+    if (method === 'ALL' || path.startsWith('/local/') || names.has(name)) continue;
+    names.add(name);
+    const operation = described.get(name);
+    const permission = PERMISSIONS.get(name);
+    if (operation === undefined || permission === undefined) {
+      throw new Error(`${name} has no ${operation === undefined ? 'description' : 'permission'}.`);
+    }
+    const plainPath = name.slice(method.length + 1).replace(/\{(\w+)\}/g, ':$1');
+    const spec = describe(name, operation, permission, schemas, responses);
+    // What a description holds is checked against OpenAPI's own schema by the linter.
+    app.on(method, plainPath, describeRoute(spec as DescribeRouteOptions), (c) => c.body(null));
+  }
+  const missing = [...described.keys()].filter((name) => !names.has(name));
+  if (missing.length > 0) throw new Error(`No route is ${missing.join(' or ')}, which are described.`);
+
+  const documentation = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Resource Map',
+      summary: 'One truthful, always current map of every accelerator cluster.',
+      version,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      description: INTRODUCTION,
+    },
+    servers: [{ url: '/', description: 'Where this document is.' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    components: {
+      schemas: { ...schemas.components(), ...problemSchemas(schemas) },
+      responses: responses.components(),
+      parameters: {
+        ...Object.fromEntries(
+          Object.entries(REQUEST_HEADERS).map(([name, header]) => headerParameter(name, header)),
+        ),
+        ...Object.fromEntries([
+          headerParameter('Content-Encoding', CONTENT_ENCODING_HEADER),
+          headerParameter('X-Request-Id', { ...REQUEST_ID_HEADER, required: false }),
+        ]),
+      },
+      headers: {
+        ...Object.fromEntries(
+          Object.entries(RESPONSE_HEADERS).map(([name, header]) => [pascal(name), header]),
+        ),
+        XRequestId: REQUEST_ID_HEADER,
+      },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A JWT of a registered OIDC issuer, or a token that this service issued. A local service asks for one only ' +
+            'where it is started with `--auth`.',
+        },
+      },
+    },
+  };
+  return generateSpecs(app, {
+    documentation: documentation as unknown as GenerateSpecOptions['documentation'],
+    excludeStaticFile: false,
+  });
+}
+
+function describe(
+  name: string,
+  operation: Operation,
+  permission: Permission,
+  schemas: ProtoJsonSchemas,
+  responses: ProblemResponses,
+): object {
+  const { id, tag, summary, description, query = [], headers = [], body, answers } = operation;
+  const clusterPath = name.includes('/clusters/{id}');
+  const pathParameters = name.includes('{id}')
+    ? [clusterPath ? CLUSTER_ID_PARAMETER : GRANT_ID_PARAMETER]
+    : [];
+  const problems = problemsOf({
+    permission,
+    clusterPath,
+    readsBody: body !== undefined,
+    negotiates: Object.values(answers).some((answer) => answer.body !== undefined && isMessage(answer.body)),
+    own: operation.problems,
+  });
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: `${description}\n\n${whoMay(permission)}`,
+    security: permission === 'open' ? [] : [{ bearer: [] }],
+    parameters: [
+      ...pathParameters,
+      ...query.map((parameter) => ({ in: 'query', ...parameter })),
+      ...[...headers, ...(body === undefined ? [] : ['Content-Encoding']), 'X-Request-Id'].map((header) => ({
+        $ref: `#/components/parameters/${pascal(header)}`,
+      })),
+    ],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: messageContent(body, schemas, operation.example) } }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, answer]) => [status, successResponse(answer, schemas)]),
+      ),
+      ...Object.fromEntries([...problems].map(([status, codes]) => [status, responses.of(status, codes)])),
+    },
+  };
+}
+
+function whoMay(permission: Permission): string {
+  if (permission === 'open') return 'Open: no token is asked for.';
+  const who = {
+    agent: { own: 'the agent of the cluster', filtered: 'an agent', all: 'an agent' },
+    scheduler: 'a scheduler',
+    admin: 'an admin',
+  };
+  const { agent, scheduler, admin } = permission;
+  const names = [
+    ...(agent === undefined ? [] : [who.agent[agent]]),
+    ...(scheduler === undefined ? [] : [who.scheduler]),
+    ...(admin === undefined ? [] : [who.admin]),
+  ];
+  return `For ${new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(names)}.`;
+}
+
+function successResponse({ description, body, headers = [] }: Answer, schemas: ProtoJsonSchemas): object {
+  return {
+    description,
+    headers: headerReferences(['X-Request-Id', ...headers]),
+    ...(body === undefined
+      ? {}
+      : {
+          content: isMessage(body) ? messageContent(body, schemas) : { 'application/json': { schema: body } },
+        }),
+  };
+}
+
+function isMessage(body: DescMessage | JsonSchema): body is DescMessage {
+  return body.kind === 'message';
+}
+
+/** A message in its three media types. Protobuf has no JSON Schema, so its message is named. */
+function messageContent(message: DescMessage, schemas: ProtoJsonSchemas, example?: JsonSchema): object {
+  return {
+    'application/json': {
+      schema: schemas.message(message),
+      ...(example === undefined ? {} : { example }),
+    },
+    ...Object.fromEntries(PROTOBUF_TYPES.map((type) => [type, { 'x-protobuf-message': message.typeName }])),
+  };
+}
+
+function headerReferences(names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${pascal(name)}` }]));
+}
+
+function headerParameter(name: string, header: object): [string, object] {
+  return [pascal(name), { name, in: 'header', ...header }];
+}
+
+/** `if-none-match` as the name of a component. */
+function pascal(name: string): string {
+  return name.replace(/(?:^|[-_ ])(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Answers with the same status and codes are one component. */
+class ProblemResponses {
+  readonly #byCodes = new Map<string, { readonly name: string; readonly response: object }>();
+  readonly #count = new Map<number, number>();
+
+  of(status: number, codes: readonly ErrorCode[]): object {
+    const key = codes.join();
+    let known = this.#byCodes.get(key);
+    if (known === undefined) {
+      const count = (this.#count.get(status) ?? 0) + 1;
+      this.#count.set(status, count);
+      const name = pascal(STATUS_CODES[status] ?? `Status ${status}`) + (count === 1 ? '' : String(count));
+      known = { name, response: problemResponse(status, codes) };
+      this.#byCodes.set(key, known);
+    }
+    return { $ref: `#/components/responses/${known.name}` };
+  }
+
+  components(): Readonly<Record<string, object>> {
+    return Object.fromEntries([...this.#byCodes.values()].map(({ name, response }) => [name, response]));
+  }
+}
+
+function problemResponse(status: number, codes: readonly ErrorCode[]): object {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join('\n\n'),
+    headers: { ...headerReferences(['X-Request-Id']), ...PROBLEM_HEADERS.get(status) },
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            {
+              type: 'object',
+              properties: {
+                status: { const: status },
+                code: { enum: codes },
+                title: { enum: codes.map((code) => PROBLEMS[code].title) },
+              },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+function problemSchemas(schemas: ProtoJsonSchemas): Readonly<Record<string, JsonSchema>> {
+  const codes = (Object.keys(PROBLEMS) as ErrorCode[]).sort();
+  return {
+    ProblemCode: {
+      type: 'string',
+      description: 'What went wrong. Stable: match on this. Later versions may add codes.',
+      enum: codes,
+    },
+    Problem: {
+      type: 'object',
+      description: 'Problem details (RFC 9457).',
+      properties: {
+        type: {
+          type: 'string',
+          pattern: '^urn:resource-map:problem:[a-z_]+$',
+          description: 'A URN that ends in the code.',
+        },
+        title: { type: 'string', description: 'The same for every problem of a code.' },
+        status: { type: 'integer', enum: [...new Set(codes.map((code) => PROBLEMS[code].status))].sort() },
+        detail: { type: 'string', description: 'Names the offending value and what would be right.' },
+        instance: { type: 'string', description: 'The path of the request, where it was read so far.' },
+        code: { $ref: '#/components/schemas/ProblemCode' },
+        requestId: { type: 'string', description: 'Finds the cause in the log of the service.' },
+        highWaterMark: {
+          type: 'string',
+          pattern: '^(?:0|[1-9][0-9]{0,19})$',
+          description: 'With `counter_regressed` and `counter_reused`: the next push must be above it.',
+        },
+        findings: {
+          type: 'array',
+          items: schemas.message(FindingSchema),
+          description: 'Everything that is wrong with the body, as far as it fits.',
+        },
+        omittedFindings: { type: 'integer', minimum: 1, description: 'Findings that did not fit.' },
+      },
+      required: ['type', 'title', 'status', 'detail', 'code', 'requestId'],
+    },
+  };
+}
+
+const INTRODUCTION = `Cluster agents push snapshots of their cluster, schedulers fetch the merged map, and everybody asks what is left.
+
+**Formats.** Every message is read and written in JSON (ProtoJSON) and in Protobuf, by \`Content-Type\` and \`Accept\`; JSON where the client does not say. Its proto files are in the repository of the service. The schemas show what is written: 64-bit integers are strings, enums are names, instants are RFC 3339. Readers take all of ProtoJSON, and refuse names that they do not know.
+
+**Compression.** A body may come in gzip, and large answers go out in it to whoever accepts it.
+
+**Problems.** Everything that goes wrong is answered with problem details (RFC 9457) and one of a closed set of codes. An unknown path is 404 \`not_found\`; a path that knows other methods is 405 \`method_not_allowed\`, with \`Allow\`. \`HEAD\` is answered like \`GET\`, without the body.
+
+**Growth.** Later versions may add paths, parameters, codes and members of answers. What is here stays.`;

@@ -1,0 +1,15 @@
+/** The descriptions of all routes of the API, which stand beside the routes themselves. */
+import { ABOUT_OPERATIONS } from '../about/operations.ts';
+import { ACCESS_OPERATIONS } from '../access/operations.ts';
+import { MAP_OPERATIONS } from '../map/operations.ts';
+import { PLAN_OPERATIONS } from '../plan/operations.ts';
+import { PUSH_OPERATIONS } from '../push/operations.ts';
+import type { Operations } from './operation.ts';
+
+export const OPERATIONS: Operations = {
+  ...PUSH_OPERATIONS,
+  ...MAP_OPERATIONS,
+  ...PLAN_OPERATIONS,
+  ...ACCESS_OPERATIONS,
+  ...ABOUT_OPERATIONS,
+};

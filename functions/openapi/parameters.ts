@@ -1,0 +1,162 @@
+/** Parameters and headers that several routes share. */
+import { MAX_WAIT_SECONDS } from '../http/prefer.ts';
+import { MAX_ID_BYTES } from '../snapshot/limits.ts';
+import type { QueryParameter, RequestHeader, ResponseHeader } from './operation.ts';
+import type { JsonSchema } from './proto-json-schema.ts';
+
+interface Header {
+  readonly description: string;
+  readonly schema: JsonSchema;
+  /** Of a response: on each one that lists it. */
+  readonly required?: boolean;
+}
+
+/** Category Cc, and what no URL or JSON object can safely carry: the faults of a cluster id that a pattern can name. */
+export const CLUSTER_ID: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: MAX_ID_BYTES,
+  pattern: '^(?!(?:\\.|\\.\\.|__proto__)$)[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+};
+
+export const CLUSTER_ID_PARAMETER = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description:
+    `A cluster's id: 1 to ${MAX_ID_BYTES} bytes of UTF-8 without control characters. It is opaque, and in the URL ` +
+    'percent-encoded, its slashes too: `arn:aws:eks:eu-west-1:1:cluster/a` is `arn%3Aaws%3Aeks%3Aeu-west-1%3A1%3Acluster%2Fa`.',
+  schema: CLUSTER_ID,
+  example: 'kops-l4',
+} as const;
+
+export const GRANT_ID_PARAMETER = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The id of a registration or token, or its first 12 digits or more.',
+  schema: { type: 'string', pattern: '^[0-9a-f]{12,64}$' },
+  example: '3f29a01b77c4',
+} as const;
+
+export const REQUEST_HEADERS: Readonly<Record<RequestHeader, Header>> = {
+  'Accept-Encoding': {
+    description: 'With `gzip` in it the answer comes compressed.',
+    schema: { type: 'string', examples: ['gzip'] },
+  },
+  'If-None-Match': {
+    description: 'The `ETag` of an earlier answer: 304 where it still stands.',
+    schema: { type: 'string' },
+  },
+  Prefer: {
+    description:
+      'RFC 7240. `wait=20` has the service hold an answer that would tell nothing new, for as many seconds at most; ' +
+      `more than ${MAX_WAIT_SECONDS} are taken for ${MAX_WAIT_SECONDS}. Other preferences are ignored.`,
+    schema: { type: 'string', examples: ['wait=20'] },
+  },
+};
+
+export const CONTENT_ENCODING_HEADER: Header = {
+  description: 'How the body is compressed; absent where it is not.',
+  schema: { enum: ['gzip', 'identity'] },
+};
+
+export const REQUEST_ID_HEADER: Header = {
+  description:
+    'Names the request in the log of the service: the one that was sent with the request, if it has at most 255 ' +
+    'letters, digits, `_`, `-` and `=`, or a new one.',
+  schema: { type: 'string', pattern: '^[A-Za-z0-9_=-]{1,255}$' },
+  required: true,
+};
+
+export const RESPONSE_HEADERS: Readonly<Record<ResponseHeader, Header>> = {
+  'Cache-Control': {
+    description:
+      'Whether the answer may be kept. What is kept must be asked for each time: counters never go back.',
+    schema: { enum: ['private, no-cache', 'no-cache', 'no-store'] },
+    required: true,
+  },
+  'Content-Encoding': {
+    description: 'Present where the answer is compressed.',
+    schema: { const: 'gzip' },
+  },
+  'Content-Length': {
+    description: 'Bytes of the body as sent.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+    required: true,
+  },
+  ETag: {
+    description: 'For `If-None-Match`.',
+    schema: { type: 'string', pattern: '^(?:W/)?"[\\u0021\\u0023-\\u007e]*"$' },
+    required: true,
+  },
+  'Preference-Applied': {
+    description: 'The wait that was granted, where one was asked for.',
+    schema: { type: 'string', pattern: '^wait=[1-9][0-9]*$' },
+  },
+  Vary: {
+    description: 'The headers of the request on which the answer depends.',
+    schema: { enum: ['accept', 'accept, accept-encoding'] },
+    required: true,
+  },
+};
+
+/** Headers that come with a status, whatever the problem. */
+export const PROBLEM_HEADERS: ReadonlyMap<number, Readonly<Record<string, Header>>> = new Map<
+  number,
+  Readonly<Record<string, Header>>
+>([
+  [
+    401,
+    {
+      'WWW-Authenticate': {
+        description: 'RFC 6750: what was wrong with the token, if there was one.',
+        schema: { type: 'string', pattern: '^Bearer realm="resource-map"(?:, error="invalid_token")?$' },
+        required: true,
+      },
+    },
+  ],
+  [
+    403,
+    {
+      'WWW-Authenticate': {
+        description: 'RFC 6750: the token does not reach so far.',
+        schema: { const: 'Bearer realm="resource-map", error="insufficient_scope"' },
+        required: true,
+      },
+    },
+  ],
+  [
+    503,
+    {
+      'Retry-After': {
+        description: 'Seconds after which trying again makes sense.',
+        schema: { type: 'string', pattern: '^[0-9]+$' },
+        required: true,
+      },
+    },
+  ],
+]);
+
+/** A parameter that can be given several times: its values are alternatives, different parameters must all hold. */
+export function repeatable(
+  name: string,
+  description: string,
+  items: JsonSchema = { type: 'string' },
+): QueryParameter {
+  return { name, description, schema: { type: 'array', items } };
+}
+
+/** The filter of the map. */
+export const MAP_FILTER: readonly QueryParameter[] = [
+  repeatable('cluster', 'Ids of clusters.'),
+  repeatable('provider', 'Providers, exactly as the snapshots write them.'),
+  repeatable('region', 'Regions, likewise.'),
+  repeatable('site', 'Sites, likewise.'),
+  repeatable('accelerator_model', 'Clusters that have one of these models, as the snapshots write it.'),
+];
+
+/** A parameter that is `true` or `false`. */
+export function flag(name: string, description: string): QueryParameter {
+  return { name, description, schema: { type: 'boolean', default: false } };
+}
