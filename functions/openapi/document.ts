@@ -58,11 +58,7 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
   const { routes, operations, comments, version } = sources;
   const described = new Map<string, Operation>(Object.entries(operations));
   const asked = [...described.values()].flatMap(({ body }) => (body === undefined ? [] : [body]));
-  const fromClients = reachableFrom(asked);
-  const schemas = new ProtoJsonSchemas({
-    comments,
-    writtenInFull: ({ typeName }) => !fromClients.has(typeName),
-  });
+  const schemas = new ProtoJsonSchemas({ comments, fromClients: reachableFrom(asked) });
   const responses = new ProblemResponses();
   const app = new Hono();
   const names = new Set<string>();

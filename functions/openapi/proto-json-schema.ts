@@ -20,10 +20,11 @@ export interface ProtoJsonOptions {
   /** What the proto files say of a message, enum, field or value, by its full name. */
   readonly comments: ReadonlyMap<string, string>;
   /**
-   * Whether the message comes from the service alone, which writes every field that cannot be
-   * absent. Of others nothing is required: ProtoJSON leaves out what is zero.
+   * Names of the messages and enums that clients send, as {@link reachableFrom} gives them. What
+   * else there is comes from the service, which writes every field that cannot be absent, and no
+   * enum that it does not know.
    */
-  readonly writtenInFull: (message: DescMessage) => boolean;
+  readonly fromClients: ReadonlySet<string>;
 }
 
 /** The components that an OpenAPI document gathers. */
@@ -60,7 +61,8 @@ export class ProtoJsonSchemas {
   }
 
   #object(message: DescMessage): JsonSchema {
-    const full = this.options.writtenInFull(message);
+    // ProtoJSON leaves out what is zero, so of a client's messages nothing is required.
+    const full = !this.options.fromClients.has(message.typeName);
     const required = full ? message.fields.filter(isAlwaysWritten).map(({ jsonName }) => jsonName) : [];
     const alternatives = message.oneofs.map(atMostOne);
     return {
@@ -111,10 +113,11 @@ export class ProtoJsonSchemas {
     return this.#component(desc, () => {
       const own = this.options.comments.get(desc.typeName);
       const description = [...(own === undefined ? [] : [own]), lines.join('\n')].join('\n\n').trim();
+      const names = { type: 'string', enum: values.map(({ name }) => name) };
       return {
-        type: 'string',
-        enum: values.map(({ name }) => name),
         ...(description === '' ? {} : { description }),
+        // Enums are open: the number of a newer client is kept, and served as it came.
+        ...(this.options.fromClients.has(desc.typeName) ? { anyOf: [names, SIGNED_32] } : names),
       };
     });
   }
@@ -125,13 +128,16 @@ export class ProtoJsonSchemas {
   }
 }
 
-/** Every message that a message may hold, itself included. */
+/** Names of the messages, themselves included, and of every message and enum that they may hold. */
 export function reachableFrom(messages: Iterable<DescMessage>): ReadonlySet<string> {
   const names = new Set<string>();
   const visit = (message: DescMessage): void => {
     if (names.has(message.typeName)) return;
     names.add(message.typeName);
-    for (const { message: held } of message.fields) if (held !== undefined) visit(held);
+    for (const { message: held, enum: enumeration } of message.fields) {
+      if (held !== undefined) visit(held);
+      if (enumeration !== undefined) names.add(enumeration.typeName);
+    }
   };
   for (const message of messages) visit(message);
   return names;
