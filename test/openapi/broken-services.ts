@@ -1,0 +1,69 @@
+/** The service with parts of it out of order, for the answers that a healthy one does not give. */
+import type { AddressInfo } from 'node:net';
+import { createApp } from '../../functions/http/app.ts';
+import { Authenticator } from '../../functions/http/auth/authenticator.ts';
+import { localApp } from '../../functions/local/app.ts';
+import { LocalBus } from '../../functions/local/event-bus.ts';
+import { listen } from '../../functions/local/http-server.ts';
+import { mapRoutes } from '../../functions/map/routes.ts';
+import { ChangeSignal } from '../../functions/map/wait.ts';
+import { capacityRoutes } from '../../functions/plan/routes-capacity.ts';
+import { pushRoutes } from '../../functions/push/routes.ts';
+import { dynamoClient, storeOn } from '../../functions/store/client.ts';
+import type { Store } from '../../functions/store/commit.ts';
+import { TrustStore } from '../../functions/store/trust-store.ts';
+import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
+
+export interface BrokenService {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const telemetry = jsonLinesTelemetry(() => undefined);
+
+async function serve(app: Parameters<typeof listen>[0]): Promise<BrokenService> {
+  const server = await listen(app, '127.0.0.1', 0);
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+/** @param trust what looks up a token: away, or with a fault that nobody has thought of */
+export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
+  const client = dynamoClient('http://127.0.0.1:1');
+  if (trust === 'faulty') {
+    client.middlewareStack.add(
+      () => () => {
+        throw new RangeError('A fault of ours.');
+      },
+      { step: 'initialize', priority: 'high' },
+    );
+  }
+  const store = new TrustStore(client, 'trust');
+  const authenticator = new Authenticator({ trust: store, telemetry, now: Date.now, loopbackIssuers: false });
+  return serve(
+    localApp({
+      store: storeOn(client, { heads: 'heads', bodies: 'bodies', shards: 1 }),
+      trust: store,
+      access: { access: { kind: 'tokens', authenticator }, changed: () => undefined },
+      bus: new LocalBus(),
+      waiters: new ChangeSignal(),
+      telemetry,
+    }),
+  );
+}
+
+/** Behind a front that carries next to nothing. */
+export function behindANarrowFront(store: Store): Promise<BrokenService> {
+  const app = createApp(telemetry, { kind: 'open' });
+  const deps = { store, telemetry, now: Date.now, maxAnswerBytes: 10 };
+  pushRoutes(app, deps);
+  mapRoutes(app, { ...deps, cacheBytes: 0 });
+  capacityRoutes(app, deps);
+  return serve(app);
+}

@@ -1,0 +1,523 @@
+/**
+ * Every operation of the document, called on the real service: what it answers is what the
+ * document says, and what the document says can be seen.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { toJsonString } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  ClusterResourceMapSchema,
+  type PurchaseModel,
+} from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { PERMISSIONS, type Permission } from '../../functions/http/auth/permissions.ts';
+import { newToken } from '../../functions/http/auth/static-token.ts';
+import { MAX_HEADER_BYTES, MAX_WAITING_INFLATES } from '../../functions/http/limits.ts';
+import { routeName } from '../../functions/http/route-name.ts';
+import { MAX_DISTINCT_KEYS } from '../../functions/snapshot/limits.ts';
+import { bodyKey } from '../../functions/store/bodies.ts';
+import type { Role } from '../../functions/store/grant.ts';
+import { sendRaw } from '../builders/raw-http.ts';
+import { engines, freshStore } from '../engines/store.ts';
+import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
+import { AUDIENCE, startIssuer, type TestIssuer } from '../http/auth/issuer.ts';
+import { unconnectedApp } from '../local/unconnected-app.ts';
+import { clusterSnapshot } from '../map/snapshots.ts';
+import { type BrokenService, behindANarrowFront, withoutTrust } from './broken-services.ts';
+import { type Call, headersOf, send, withBody, withHeaders } from './calls.ts';
+import { type Answer, DescribedService, type Document } from './described.ts';
+
+const document = JSON.parse(
+  readFileSync(new URL('../../functions/about/openapi.json', import.meta.url), 'utf8'),
+) as Document;
+const described = new DescribedService(document);
+const OPERATIONS = described.operations;
+
+/** Answers that cannot be had here, each with the reason. One that is seen after all, or is gone, fails the test. */
+const NOT_PROVOKED: readonly (readonly [answers: RegExp, reason: string])[] = [
+  [
+    / request_timeout$/,
+    'It takes a client that is slow for ten seconds; test/http/slow-clients has one where it does.',
+  ],
+  [
+    / contention$/,
+    'Others would have to win sixteen races in a row; test/conformance/commit.test.ts makes them.',
+  ],
+  [/^GET \/(?:healthz|openapi\.json)? internal$/, 'It reads nothing that could fail.'],
+];
+
+const OWN = 'arn:aws:eks:eu-west-1:1:cluster/a';
+const GONE = 'gone';
+const BODILESS = 'bodiless';
+const SAMPLES = new URL('../../functions/local/samples/', import.meta.url);
+
+let service: GuardedService;
+let issuer: TestIssuer;
+let trustAway: BrokenService;
+let trustFaulty: BrokenService;
+let narrow: BrokenService;
+const tokens = new Map<string, string>();
+
+const snapshotPath = (id: string): string => `/v1/clusters/${encodeURIComponent(id)}/snapshot`;
+const snapshotJson = (id: string, counter: bigint, nodes = 1): string =>
+  toJsonString(ClusterResourceMapSchema, clusterSnapshot(id, { counter, nodes }));
+const json = (method: string, path: string, body: unknown): Call =>
+  withBody({ method, path }, 'application/json', typeof body === 'string' ? body : JSON.stringify(body));
+const bearer = (token = ''): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });
+
+let counter = 1n;
+let subjects = 0;
+
+/** A request of each operation that succeeds, made anew each time. */
+const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
+  'GET /': () => ({ method: 'GET', path: '/' }),
+  'GET /healthz': () => ({ method: 'GET', path: '/healthz' }),
+  'GET /openapi.json': () => ({ method: 'GET', path: '/openapi.json' }),
+  'PUT /v1/clusters/{id}/snapshot': () => json('PUT', snapshotPath(OWN), snapshotJson(OWN, ++counter)),
+  'POST /v1/snapshots/validate': () => json('POST', '/v1/snapshots/validate', snapshotJson('any', 1n)),
+  'DELETE /v1/clusters/{id}': () => ({ method: 'DELETE', path: `/v1/clusters/${GONE}?reason=tested` }),
+  'GET /v1/clusters': () => ({ method: 'GET', path: '/v1/clusters' }),
+  'GET /v1/clusters/{id}': () => ({ method: 'GET', path: `/v1/clusters/${encodeURIComponent(OWN)}` }),
+  'GET /v1/clusters/{id}/snapshot': () => ({ method: 'GET', path: snapshotPath(OWN) }),
+  'GET /v1/map': () => ({ method: 'GET', path: '/v1/map' }),
+  'GET /v1/map/clock': () => ({ method: 'GET', path: '/v1/map/clock' }),
+  'POST /v1/map/sync': () => json('POST', '/v1/map/sync', { vectorClock: { [OWN]: '1', unknown: '1' } }),
+  'GET /v1/capacity': () => ({ method: 'GET', path: '/v1/capacity' }),
+  'POST /v1/capacity/fit': () =>
+    json('POST', '/v1/capacity/fit', {
+      shapes: [
+        { podRequirements: [{ acceleratorModel: 'NVIDIA-H100-80GB-HBM3', acceleratorCount: 8 }] },
+        { podRequirements: [{ acceleratorCount: 1 }], chains: 1_000_000 },
+      ],
+      maxCandidates: 3,
+    }),
+  'POST /v1/registrations': () =>
+    json('POST', '/v1/registrations', {
+      issuer: issuer.url,
+      audience: AUDIENCE,
+      subject: `subject-${++subjects}`,
+      role: 'ROLE_SCHEDULER',
+    }),
+  'GET /v1/registrations': () => ({ method: 'GET', path: '/v1/registrations' }),
+  'DELETE /v1/registrations/{id}': async () => {
+    const made = await call('POST /v1/registrations');
+    return {
+      method: 'DELETE',
+      path: `/v1/registrations/${described.check('POST /v1/registrations', made).id}`,
+    };
+  },
+  'POST /v1/tokens': () => json('POST', '/v1/tokens', { role: 'ROLE_SCHEDULER', lifetime: '3600s' }),
+  'GET /v1/tokens': () => ({ method: 'GET', path: '/v1/tokens' }),
+  'DELETE /v1/tokens/{id}': async () => {
+    const made = await call('POST /v1/tokens');
+    const { token } = described.check('POST /v1/tokens', made) as { token: { id: string } };
+    return { method: 'DELETE', path: `/v1/tokens/${token.id}` };
+  },
+};
+
+async function good(operation: string): Promise<Call> {
+  const make = GOOD[operation];
+  if (make === undefined) throw new Error(`No good request of ${operation} is known here; add one to GOOD.`);
+  return make();
+}
+
+const permissionOf = (operation: string): Permission => PERMISSIONS.get(operation) ?? {};
+
+/** Headers of somebody who may do it. */
+function admitted(operation: string): Readonly<Record<string, string>> {
+  const permission = permissionOf(operation);
+  if (permission === 'open') return {};
+  const role = (['admin', 'scheduler', 'agent'] as const).find((each) => permission[each] !== undefined);
+  return bearer(tokens.get(role ?? ''));
+}
+
+/** A good request by somebody who may, changed. */
+async function call(operation: string, change: (call: Call) => Call = (as) => as): Promise<Answer> {
+  return send(service.url, change(withHeaders(await good(operation), admitted(operation))));
+}
+
+const withPath =
+  (path: string): ((call: Call) => Call) =>
+  (as) => ({ ...as, path });
+const withQuery = (as: Call): Call => ({ ...as, path: `${as.path.split('?')[0]}?no_such=1` });
+const bodyOf =
+  (type: string, body: string | Uint8Array): ((call: Call) => Call) =>
+  (as) =>
+    withBody(as, type, body);
+const jsonBody = (body: string): ((call: Call) => Call) => bodyOf('application/json', body);
+const encoded =
+  (encoding: string): ((call: Call) => Call) =>
+  (as) =>
+    withHeaders(as, { 'content-encoding': encoding });
+
+async function raw(operation: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+  const { method, path } = await good(operation);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const answer = await sendRaw(service.url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return { status: answer.status, headers: headersOf(answer.headers), body: Buffer.from(answer.body) };
+}
+
+/** Answers of the app without a server in front of it, all of them asked for at once. */
+async function inProcess(
+  operation: string,
+  requests: number,
+  init: () => RequestInit,
+): Promise<readonly Answer[]> {
+  const app = unconnectedApp();
+  const { method, path } = await good(operation);
+  const answers = Array.from({ length: requests }, async () =>
+    app.fetch(new Request(`http://localhost${path}`, { method, duplex: 'half', ...init() } as RequestInit)),
+  );
+  return Promise.all(
+    answers.map(async (answer) => {
+      const { status, headers, body } = await answer;
+      return { status, headers, body: new Uint8Array(await new Response(body).arrayBuffer()) };
+    }),
+  );
+}
+
+/** How each problem is brought about. */
+const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> = {
+  malformed_request: (operation) => raw(operation, {}),
+  headers_too_large: (operation) => raw(operation, { host: 'a', 'x-large': 'a'.repeat(MAX_HEADER_BYTES) }),
+  internal: async (operation) =>
+    send(trustFaulty.url, withHeaders(await good(operation), bearer(newToken()))),
+  store_unavailable: async (operation) =>
+    send(trustAway.url, withHeaders(await good(operation), bearer(newToken()))),
+  unauthenticated: async (operation) => send(service.url, await good(operation)),
+  invalid_token: (operation) => call(operation, (as) => withHeaders(as, bearer('nonsense'))),
+  issuer_unavailable: (operation) =>
+    call(operation, (as) => withHeaders(as, bearer(tokens.get('of an issuer that is away')))),
+  forbidden: async (operation) => {
+    const permission = permissionOf(operation);
+    const role = (['agent', 'scheduler', 'admin'] as const).find((each: Role) => {
+      const reach = permission === 'open' ? 'all' : permission[each];
+      return reach === undefined || reach === 'own';
+    });
+    return call(operation, (as) =>
+      withHeaders(as, bearer(tokens.get(role === 'agent' ? 'agent of another' : (role ?? '')))),
+    );
+  },
+  not_acceptable: (operation) => call(operation, (as) => withHeaders(as, { accept: 'text/html' })),
+  invalid_query: (operation) => call(operation, withQuery),
+  invalid_cluster_id: (operation) =>
+    call(operation, withPath(`/v1/clusters/%ff${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
+
+  empty_body: (operation) => call(operation, jsonBody('')),
+  malformed_json: (operation) => call(operation, jsonBody('{"no": "such"')),
+  malformed_protobuf: (operation) => call(operation, bodyOf('application/x-protobuf', Uint8Array.of(0xff))),
+  malformed_encoding: (operation) => call(operation, encoded('gzip')),
+  unsupported_encoding: (operation) => call(operation, encoded('br')),
+  unsupported_media_type: (operation) => call(operation, bodyOf('text/plain', 'a')),
+  nested_too_deeply: (operation) => call(operation, jsonBody('['.repeat(100))),
+  too_many_elements: (operation) =>
+    call(
+      operation,
+      jsonBody(
+        JSON.stringify(
+          Object.fromEntries(Array.from({ length: MAX_DISTINCT_KEYS + 1 }, (_, i) => [`a${i}`, 0])),
+        ),
+      ),
+    ),
+  body_too_large: (operation) =>
+    raw(operation, {
+      host: 'a',
+      ...admitted(operation),
+      'content-type': 'application/json',
+      'content-length': String(2 ** 30),
+    }),
+  incomplete_body: async (operation) => {
+    const [answer] = await inProcess(operation, 1, () => ({
+      headers: { 'content-type': 'application/json' },
+      body: new ReadableStream({ start: (controller) => controller.error(new Error('The client is gone.')) }),
+    }));
+    if (answer === undefined) throw new Error('No answer.');
+    return answer;
+  },
+  overloaded: async (operation) => {
+    const zeros = gzipSync(Buffer.alloc(64 * 1024));
+    const answers = await inProcess(operation, MAX_WAITING_INFLATES + 10, () => ({
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: zeros,
+    }));
+    const refused = answers.find(({ status }) => status === 503);
+    if (refused === undefined) throw new Error('Nobody was refused.');
+    return refused;
+  },
+
+  cluster_not_found: (operation) =>
+    call(operation, withPath(`/v1/clusters/nobody${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
+  cluster_omitted: (operation) => call(operation, withPath(snapshotPath(GONE))),
+  snapshot_unavailable: () => send(narrow.url, { method: 'GET', path: snapshotPath(BODILESS) }),
+  map_too_large: async (operation) => send(narrow.url, await good(operation)),
+
+  invalid_snapshot: (operation) => call(operation, jsonBody('{"logicalCounter": "1000"}')),
+  counter_regressed: (operation) => call(operation, jsonBody(snapshotJson(OWN, 1n))),
+  counter_reused: async (operation) => {
+    described.check(operation, await call(operation));
+    const used = counter;
+    return call(operation, jsonBody(snapshotJson(OWN, used, 99)));
+  },
+
+  invalid_fit_request: (operation) => call(operation, jsonBody('{}')),
+  unknown_chain: (operation) =>
+    call(
+      operation,
+      jsonBody(
+        JSON.stringify({
+          shapes: [{ podRequirements: [{ acceleratorCount: 1 }] }],
+          released: [{ clusterId: 'nobody', jobId: 'j', rankId: 'r', chainId: 'c' }],
+        }),
+      ),
+    ),
+
+  invalid_grant_request: (operation) => call(operation, jsonBody('{"role": "ROLE_AGENT"}')),
+  grant_exists: async (operation) => {
+    const again = withHeaders(await good(operation), admitted(operation));
+    described.check(operation, await send(service.url, again));
+    return send(service.url, again);
+  },
+  grant_not_found: (operation) =>
+    call(
+      operation,
+      withPath(`/v1/${operation.includes('token') ? 'tokens' : 'registrations'}/${'0'.repeat(12)}`),
+    ),
+};
+
+beforeAll(async () => {
+  [service, issuer, trustAway, trustFaulty] = await Promise.all([
+    startGuardedService(),
+    startIssuer(),
+    withoutTrust('away'),
+    withoutTrust('faulty'),
+  ]);
+  tokens.set('admin', service.adminToken);
+  tokens.set('scheduler', await service.issue('SCHEDULER'));
+  tokens.set('agent', await service.issue('AGENT', OWN));
+  tokens.set('agent of another', await service.issue('AGENT', 'another'));
+  const goneAgent = await service.issue('AGENT', GONE);
+  await registerIssuerThatIsAway();
+  for (const [id, token] of [
+    [OWN, tokens.get('agent')],
+    [GONE, goneAgent],
+  ] as const) {
+    const pushed = await send(
+      service.url,
+      withHeaders(json('PUT', snapshotPath(id), snapshotJson(id, ++counter)), bearer(token)),
+    );
+    described.check('PUT /v1/clusters/{id}/snapshot', pushed);
+  }
+  described.check('DELETE /v1/clusters/{id}', await call('DELETE /v1/clusters/{id}'));
+  await startNarrow();
+});
+afterAll(() =>
+  Promise.all([service.close(), issuer.close(), trustAway.close(), trustFaulty.close(), narrow.close()]),
+);
+
+async function registerIssuerThatIsAway(): Promise<void> {
+  const iss = 'https://away.example';
+  const registration = {
+    issuer: iss,
+    audience: AUDIENCE,
+    subject: 'away',
+    role: 'ROLE_ADMIN',
+    jwksUri: 'http://127.0.0.1:1/keys',
+  };
+  described.check(
+    'POST /v1/registrations',
+    await send(
+      service.url,
+      withHeaders(json('POST', '/v1/registrations', registration), bearer(service.adminToken)),
+    ),
+  );
+  tokens.set('of an issuer that is away', await issuer.token({ iss, sub: 'away' }));
+}
+
+async function startNarrow(): Promise<void> {
+  const [engine] = engines;
+  if (engine === undefined) throw new Error('No engine runs.');
+  const store = await freshStore(engine);
+  narrow = await behindANarrowFront(store);
+  for (const id of [OWN, BODILESS]) {
+    expect((await send(narrow.url, json('PUT', snapshotPath(id), snapshotJson(id, 1n)))).status).toBe(200);
+  }
+  const head = await store.heads.read(BODILESS);
+  if (head === undefined) throw new Error('No head.');
+  for (let part = 0; part < head.body.parts; part++) {
+    const key = { bodyId: { B: bodyKey(head.body) }, part: { N: String(part) } };
+    await store.client.send(new DeleteItemCommand({ TableName: store.tables.bodies, Key: key }));
+  }
+}
+
+describe('The document', () => {
+  it('has every route of the API, and no other', () => {
+    const routes = unconnectedApp()
+      .routes.filter(({ method, path }) => method !== 'ALL' && !path.startsWith('/local/'))
+      .map(routeName);
+    expect([...OPERATIONS].sort()).toEqual([...new Set(routes)].sort());
+    expect(OPERATIONS.length).toBeGreaterThan(18);
+  });
+
+  it('is served, and is still the same for who has it', async () => {
+    const answer = await call('GET /openapi.json');
+    expect(described.check('GET /openapi.json', answer)).toEqual(document);
+    const again = await call('GET /openapi.json', (as) =>
+      withHeaders(as, { 'if-none-match': answer.headers.get('etag') ?? '' }),
+    );
+    expect(again.status).toBe(304);
+    described.check('GET /openapi.json', again);
+  });
+
+  it('is listed with everything else that there is', async () => {
+    const { resources } = described.check('GET /', await call('GET /')) as { resources: string[] };
+    expect([...resources].sort()).toEqual([...OPERATIONS].sort());
+  });
+});
+
+describe('As described, a good request succeeds:', () => {
+  it.each(OPERATIONS)('%s', async (operation) => {
+    for (const accept of [
+      'application/json',
+      'application/x-protobuf',
+      'application/protobuf',
+      '*/*',
+      undefined,
+    ]) {
+      for (const encoding of ['identity', 'gzip']) {
+        const answer = await call(operation, (as) =>
+          withHeaders(as, { ...(accept === undefined ? {} : { accept }), 'accept-encoding': encoding }),
+        );
+        expect(answer.status).toBeLessThan(300);
+        const zipped = answer.headers.get('content-encoding') === 'gzip';
+        if (encoding === 'identity') expect(zipped).toBe(false);
+        described.check(operation, zipped ? { ...answer, body: gunzipSync(answer.body) } : answer);
+      }
+    }
+  });
+
+  it.each(OPERATIONS.filter((operation) => described.operation(operation).responses['304'] !== undefined))(
+    '%s, where nothing is new',
+    async (operation) => {
+      const first = await call(operation);
+      const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
+      const second = await call(operation, (as) => withHeaders(as, headers));
+      expect(second.status).toBe(304);
+      described.check(operation, second);
+    },
+  );
+
+  it.each(['GET /v1/map', 'POST /v1/map/sync'])('%s, with a wait that is granted', async (operation) => {
+    const answer = await call(operation, (as) => withHeaders(as, { prefer: 'wait=1' }));
+    expect(answer.headers.get('preference-applied')).toBe('wait=1');
+    described.check(operation, answer);
+  });
+
+  it.each(OPERATIONS.filter((operation) => exampleOf(operation) !== undefined))(
+    '%s, with the example of the document',
+    async (operation) => {
+      const example = exampleOf(operation) as { clusterId?: string };
+      const agent = await service.issue('AGENT', 'kops-l4');
+      const answer = await call(operation, (as) =>
+        withBody(
+          withHeaders(
+            { ...as, path: as.path.replace(encodeURIComponent(OWN), 'kops-l4') },
+            operation.startsWith('PUT') ? bearer(agent) : {},
+          ),
+          'application/json',
+          JSON.stringify(example),
+        ),
+      );
+      expect([200, 201]).toContain(answer.status);
+      described.check(operation, answer);
+    },
+  );
+
+  it('everything that reads, with real snapshots in the map', async () => {
+    for (const file of readdirSync(SAMPLES)) {
+      const snapshot = readFileSync(new URL(file, SAMPLES), 'utf8');
+      const { cluster } = JSON.parse(snapshot) as { cluster: { clusterId: string } };
+      const agent = bearer(await service.issue('AGENT', cluster.clusterId));
+      const pushed = await send(
+        service.url,
+        withHeaders(json('PUT', snapshotPath(cluster.clusterId), snapshot), agent),
+      );
+      expect(pushed.status).toBe(200);
+      described.check('PUT /v1/clusters/{id}/snapshot', pushed);
+      const served = await send(
+        service.url,
+        withHeaders({ method: 'GET', path: snapshotPath(cluster.clusterId) }, agent),
+      );
+      described.check('GET /v1/clusters/{id}/snapshot', served);
+    }
+    const groups = '?group_by=cluster,accelerator_model&purchase_model=on_demand&purchase_model=spot';
+    for (const [operation, query] of [
+      ['GET /v1/clusters', ''],
+      ['GET /v1/map', ''],
+      ['GET /v1/map', '?region=us-east-1&region=nowhere'],
+      ['GET /v1/map/clock', '?cluster=openb-instant'],
+      ['POST /v1/map/sync', ''],
+      ['GET /v1/capacity', ''],
+      ['GET /v1/capacity', groups],
+      ['GET /v1/capacity', '?rdma_ready=false&eligible=true'],
+      ['POST /v1/capacity/fit', ''],
+    ] as const) {
+      const answer = await call(operation, (as) => ({ ...as, path: as.path + query }));
+      expect([operation, answer.status]).toEqual([operation, 200]);
+      described.check(operation, answer);
+    }
+  });
+
+  it('a snapshot with an enum of a newer agent', async () => {
+    const snapshot = clusterSnapshot(OWN, { counter: ++counter });
+    const [nodeType] = snapshot.capacityPools[0]?.nodeTypes ?? [];
+    if (nodeType !== undefined) nodeType.purchaseModel = 77 as PurchaseModel;
+    const body = toJsonString(ClusterResourceMapSchema, snapshot);
+    const operation = 'PUT /v1/clusters/{id}/snapshot';
+    expect(described.check(operation, await call(operation, jsonBody(body))).warnings).toContainEqual(
+      expect.objectContaining({ code: 'unknown_enum_value' }),
+    );
+    const served = await call('GET /v1/clusters/{id}/snapshot');
+    expect(described.check('GET /v1/clusters/{id}/snapshot', served)).toMatchObject({
+      capacityPools: [{ nodeTypes: [{ purchaseModel: 77 }] }],
+    });
+    for (const reader of ['GET /v1/map', 'GET /v1/capacity', 'GET /v1/clusters/{id}']) {
+      described.check(reader, await call(reader));
+    }
+  });
+});
+
+function exampleOf(operation: string): unknown {
+  return described.operation(operation).requestBody?.content['application/json']?.example;
+}
+
+function isListed(answer: string): boolean {
+  return NOT_PROVOKED.some(([answers]) => answers.test(answer));
+}
+
+describe('As described, what goes wrong is told with its code:', () => {
+  it.each(OPERATIONS)('%s', async (operation) => {
+    for (const code of described.codes(operation)) {
+      if (isListed(`${operation} ${code}`)) continue;
+      const provoke = PROVOKE[code];
+      if (provoke === undefined)
+        throw new Error(`Nobody knows how to bring about ${code}; say how in PROVOKE.`);
+      const problem = described.check(operation, await provoke(operation));
+      expect([operation, problem.code], String(problem.detail)).toEqual([operation, code]);
+    }
+  });
+});
+
+describe('Of what is described', () => {
+  it('everything was seen, but for what is listed', () => {
+    expect(described.unseen.filter((answer) => !isListed(answer))).toEqual([]);
+  });
+
+  it('what is listed is described, and was not seen', () => {
+    for (const [answers] of NOT_PROVOKED) {
+      const listed = [...described.described].filter((answer) => answers.test(answer));
+      expect([answers, listed.length > 0]).toEqual([answers, true]);
+      expect([answers, listed.filter((answer) => !described.unseen.includes(answer))]).toEqual([answers, []]);
+    }
+  });
+});
