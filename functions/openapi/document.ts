@@ -53,6 +53,12 @@ const TAGS: Readonly<Record<Tag, string>> = {
   about: 'Open to everybody.',
 };
 
+const PATH_PARAMETERS = {
+  nothing: [],
+  'a cluster': [CLUSTER_ID_PARAMETER],
+  'a grant': [GRANT_ID_PARAMETER],
+} as const;
+
 /** @throws Error for a route without a description or a permission, and for a description without a route */
 export async function openApiDocument(sources: DocumentSources): Promise<OpenApiDocument> {
   const { routes, operations, comments, version } = sources;
@@ -77,7 +83,8 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
     app.on(method, plainPath, describeRoute(spec as DescribeRouteOptions), (c) => c.body(null));
   }
   const missing = [...described.keys()].filter((name) => !names.has(name));
-  if (missing.length > 0) throw new Error(`No route is ${missing.join(' or ')}, which are described.`);
+  if (missing.length > 0)
+    throw new Error(`There is no route ${missing.join(' or ')}, of which there is a description.`);
 
   const documentation = {
     openapi: '3.1.0',
@@ -99,7 +106,11 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
         ),
         ...Object.fromEntries([
           headerParameter('Content-Encoding', CONTENT_ENCODING_HEADER),
-          headerParameter('X-Request-Id', { ...REQUEST_ID_HEADER, required: false }),
+          headerParameter('X-Request-Id', {
+            description: 'Names the request in the log of the service, and in the answer.',
+            // Any other text is passed over, and the request gets an id of the service's making.
+            schema: { type: 'string' },
+          }),
         ]),
       },
       headers: {
@@ -133,13 +144,10 @@ function describe(
   responses: ProblemResponses,
 ): object {
   const { id, tag, summary, description, query = [], headers = [], body, answers } = operation;
-  const clusterPath = name.includes('/clusters/{id}');
-  const pathParameters = name.includes('{id}')
-    ? [clusterPath ? CLUSTER_ID_PARAMETER : GRANT_ID_PARAMETER]
-    : [];
+  const named = name.includes('/clusters/{id}') ? 'a cluster' : name.includes('{id}') ? 'a grant' : 'nothing';
   const problems = problemsOf({
     permission,
-    clusterPath,
+    names: named,
     readsBody: body !== undefined,
     negotiates: Object.values(answers).some((answer) => answer.body !== undefined && isMessage(answer.body)),
     own: operation.problems,
@@ -151,7 +159,7 @@ function describe(
     description: `${description}\n\n${whoMay(permission)}`,
     security: permission === 'open' ? [] : [{ bearer: [] }],
     parameters: [
-      ...pathParameters,
+      ...PATH_PARAMETERS[named],
       ...query.map((parameter) => ({ in: 'query', ...parameter })),
       ...[...headers, ...(body === undefined ? [] : ['Content-Encoding']), 'X-Request-Id'].map((header) => ({
         $ref: `#/components/parameters/${pascal(header)}`,

@@ -34,13 +34,10 @@ const OF_A_BODY: readonly ErrorCode[] = [
   'overloaded',
 ];
 
-/** Codes of requests that no route takes, and so of no operation. */
-export const OF_NO_OPERATION: readonly ErrorCode[] = ['not_found', 'method_not_allowed'];
-
 export interface ProblemSources {
   readonly permission: Permission;
-  /** Whether the path names a cluster. */
-  readonly clusterPath: boolean;
+  /** What the path names. */
+  readonly names: 'nothing' | 'a cluster' | 'a grant';
   readonly readsBody: boolean;
   /** Whether it answers with a message, and so asks what the client accepts. */
   readonly negotiates: boolean;
@@ -49,7 +46,7 @@ export interface ProblemSources {
 
 /** The codes of a route by status, both in ascending order. */
 export function problemsOf(sources: ProblemSources): ReadonlyMap<number, readonly ErrorCode[]> {
-  const { permission, clusterPath, readsBody, negotiates, own } = sources;
+  const { permission, names, readsBody, negotiates, own } = sources;
   const guarded = permission !== 'open';
   const codes = new Set<ErrorCode>([
     ...OF_EVERY_REQUEST,
@@ -57,7 +54,9 @@ export function problemsOf(sources: ProblemSources): ReadonlyMap<number, readonl
     ...(guarded && canForbid(permission) ? (['forbidden'] as const) : []),
     // What is open takes whatever parameters there are: nothing hangs on them.
     ...(guarded ? (['invalid_query'] as const) : []),
-    ...(clusterPath ? (['invalid_cluster_id'] as const) : []),
+    ...(names === 'a cluster' ? (['invalid_cluster_id'] as const) : []),
+    // An id that is empty makes a path at which nothing is.
+    ...(names === 'nothing' ? [] : (['not_found'] as const)),
     ...(readsBody ? OF_A_BODY : []),
     ...(negotiates ? (['not_acceptable'] as const) : []),
     ...own,

@@ -36,15 +36,9 @@ const OPERATIONS = described.operations;
 
 /** Answers that cannot be had here, each with the reason. One that is seen after all, or is gone, fails the test. */
 const NOT_PROVOKED: readonly (readonly [answers: RegExp, reason: string])[] = [
-  [
-    / request_timeout$/,
-    'It takes a client that is slow for ten seconds; test/http/slow-clients has one where it does.',
-  ],
-  [
-    / contention$/,
-    'Others would have to win sixteen races in a row; test/conformance/commit.test.ts makes them.',
-  ],
-  [/^GET \/(?:healthz|openapi\.json)? internal$/, 'It reads nothing that could fail.'],
+  [/ request_timeout$/, 'The server looks for slow clients twice a minute.'],
+  [/ contention$/, 'Others would have to win sixteen races in a row.'],
+  [/^GET \/(?:healthz|openapi\.json)? internal$/, 'There is nothing that could fail.'],
 ];
 
 const OWN = 'arn:aws:eks:eu-west-1:1:cluster/a';
@@ -246,6 +240,11 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> 
     return refused;
   },
 
+  not_found: (operation) =>
+    call(operation, (as) => ({
+      ...as,
+      path: operation.split(/[ {}]/, 2)[1] + (operation.endsWith('/snapshot') ? '/snapshot' : ''),
+    })),
   cluster_not_found: (operation) =>
     call(operation, withPath(`/v1/clusters/nobody${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
   cluster_omitted: (operation) => call(operation, withPath(snapshotPath(GONE))),

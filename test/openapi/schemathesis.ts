@@ -1,0 +1,64 @@
+/**
+ * Has schemathesis call the service with what the document allows and what it does not: no answer
+ * may be a failure of the service, or other than the document says. `npm run test:schemathesis`.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pythonPrograms } from '../builders/python-programs.ts';
+import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
+
+const SCHEMATHESIS = 'schemathesis==4.32.5';
+const CONFIG = fileURLToPath(new URL('schemathesis.toml', import.meta.url));
+const SAMPLES = new URL('../../functions/local/samples/', import.meta.url);
+/** The cluster of the agent in the configuration. */
+const AGENT_CLUSTER = 'kops-l4';
+/** Several times what a run takes. */
+const LIMIT_MS = 15 * 60_000;
+
+const programs = await pythonPrograms([SCHEMATHESIS], ['schemathesis']);
+if ('bin' in programs) process.exitCode = await run(join(programs.bin, 'schemathesis'));
+// One line, whatever pip had to say.
+else console.log(`Skipped: ${SCHEMATHESIS} cannot be had (${programs.missing.replace(/\s+/g, ' ')}).`);
+
+/** @returns the exit code */
+async function run(program: string): Promise<number> {
+  const service = await startGuardedService();
+  try {
+    const agent = await pushSamples(service);
+    const scheduler = await service.issue('SCHEDULER');
+    const child = spawn(program, ['--config-file', CONFIG, 'run', `${service.url}/openapi.json`], {
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        AGENT_TOKEN: agent,
+        SCHEDULER_TOKEN: scheduler,
+        ADMIN_TOKEN: service.adminToken,
+      },
+      timeout: LIMIT_MS,
+    });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    // A run that was cut off has shown nothing.
+    return code ?? 1;
+  } finally {
+    await service.close();
+  }
+}
+
+/** @returns the token of the agent of {@link AGENT_CLUSTER} */
+async function pushSamples(service: GuardedService): Promise<string> {
+  let agent = '';
+  for (const file of readdirSync(SAMPLES)) {
+    const snapshot = JSON.parse(readFileSync(new URL(file, SAMPLES), 'utf8')) as {
+      cluster: { clusterId: string };
+    };
+    const { clusterId } = snapshot.cluster;
+    const token = await service.issue('AGENT', clusterId);
+    const answer = await service.call(`PUT /v1/clusters/${clusterId}/snapshot`, { token, body: snapshot });
+    if (answer.status !== 200) throw new Error(`${file} was refused: ${JSON.stringify(answer.body)}`);
+    if (clusterId === AGENT_CLUSTER) agent = token;
+  }
+  return agent;
+}
