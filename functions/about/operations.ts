@@ -40,7 +40,7 @@ export const ABOUT_OPERATIONS = {
     tag: 'about',
     summary: 'Fetch this document',
     description: 'The description of the API in OpenAPI 3.1.',
-    headers: ['If-None-Match'],
+    headers: ['IfNoneMatch'],
     answers: {
       200: {
         description: 'The document.',

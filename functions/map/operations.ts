@@ -24,7 +24,7 @@ export const MAP_OPERATIONS = {
       'One snapshot of every cluster in the map, and the vector clock, whose keys are exactly these clusters. A cluster ' +
       'that is absent is unknown, not empty. No counter is ever below one that any answer gave before.',
     query: MAP_FILTER,
-    headers: ['Accept-Encoding', 'If-None-Match', 'Prefer'],
+    headers: ['AcceptEncoding', 'IfNoneMatch', 'Prefer'],
     answers: {
       200: {
         description: 'The map, or what of it passes the filter.',
@@ -43,7 +43,7 @@ export const MAP_OPERATIONS = {
     description:
       'The counter of every cluster in the map. Its `ETag` is that of the map under the same filter.',
     query: MAP_FILTER,
-    headers: ['Accept-Encoding', 'If-None-Match'],
+    headers: ['AcceptEncoding', 'IfNoneMatch'],
     answers: {
       200: { description: 'The clock.', body: VectorClockSchema, headers: [...LARGE_HEADERS, 'ETag'] },
       304: STILL_STANDS,
@@ -58,7 +58,7 @@ export const MAP_OPERATIONS = {
     description:
       "What changed since the caller's clock: snapshots whose content it lacks, clusters of which only counter and time " +
       'moved, and those that left. Where `complete` is false, apply the answer and ask again at once.',
-    headers: ['Accept-Encoding', 'Prefer'],
+    headers: ['AcceptEncoding', 'Prefer'],
     body: SyncRequestSchema,
     example: { vectorClock: { 'kops-l4': '103' } },
     answers: {
@@ -99,7 +99,7 @@ export const MAP_OPERATIONS = {
     tag: 'snapshots',
     summary: 'Fetch the snapshot of a cluster',
     description: 'As it stands in the map: what was pushed, in canonical order.',
-    headers: ['Accept-Encoding'],
+    headers: ['AcceptEncoding'],
     answers: {
       200: { description: 'The snapshot.', body: ClusterResourceMapSchema, headers: LARGE_HEADERS },
     },

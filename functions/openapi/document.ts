@@ -19,8 +19,8 @@ import { PROBLEMS } from '../http/status.ts';
 import type { Answer, Operation, Operations, Tag } from './operation.ts';
 import {
   CLUSTER_ID_PARAMETER,
-  CONTENT_ENCODING_HEADER,
   GRANT_ID_PARAMETER,
+  POOL_NAME_PARAMETER,
   PROBLEM_HEADERS,
   REQUEST_HEADERS,
   REQUEST_ID_HEADER,
@@ -49,6 +49,8 @@ const TAGS: Readonly<Record<Tag, string>> = {
   clusters: 'What is known of each cluster.',
   map: 'The merged map: whole, as a clock, or only what changed.',
   capacity: 'What is left, and whether something fits there.',
+  bundles: 'Whether workloads can ever be placed, and where they would land now.',
+  pools: 'Where bundles may land, in the order in which it is to be used up.',
   access: 'Who may use the service.',
   about: 'Open to everybody.',
 };
@@ -56,6 +58,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
 const PATH_PARAMETERS = {
   nothing: [],
   'a cluster': [CLUSTER_ID_PARAMETER],
+  'a pool': [POOL_NAME_PARAMETER],
   'a grant': [GRANT_ID_PARAMETER],
 } as const;
 
@@ -100,19 +103,12 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
     components: {
       schemas: { ...schemas.components(), ...problemSchemas(schemas) },
       responses: responses.components(),
-      parameters: {
-        ...Object.fromEntries(
-          Object.entries(REQUEST_HEADERS).map(([name, header]) => headerParameter(name, header)),
-        ),
-        ...Object.fromEntries([
-          headerParameter('Content-Encoding', CONTENT_ENCODING_HEADER),
-          headerParameter('X-Request-Id', {
-            description: 'Names the request in the log of the service, and in the answer.',
-            // Any other text is passed over, and the request gets an id of the service's making.
-            schema: { type: 'string' },
-          }),
+      parameters: Object.fromEntries(
+        Object.entries(REQUEST_HEADERS).map(([component, header]) => [
+          component,
+          { in: 'header', ...header },
         ]),
-      },
+      ),
       headers: {
         ...Object.fromEntries(
           Object.entries(RESPONSE_HEADERS).map(([name, header]) => [pascal(name), header]),
@@ -144,7 +140,7 @@ function describe(
   responses: ProblemResponses,
 ): object {
   const { id, tag, summary, description, query = [], headers = [], body, answers } = operation;
-  const named = name.includes('/clusters/{id}') ? 'a cluster' : name.includes('{id}') ? 'a grant' : 'nothing';
+  const named = whatPathNames(name);
   const problems = problemsOf({
     permission,
     names: named,
@@ -161,8 +157,8 @@ function describe(
     parameters: [
       ...PATH_PARAMETERS[named],
       ...query.map((parameter) => ({ in: 'query', ...parameter })),
-      ...[...headers, ...(body === undefined ? [] : ['Content-Encoding']), 'X-Request-Id'].map((header) => ({
-        $ref: `#/components/parameters/${pascal(header)}`,
+      ...[...headers, ...(body === undefined ? [] : ['ContentEncoding']), 'XRequestId'].map((component) => ({
+        $ref: `#/components/parameters/${component}`,
       })),
     ],
     ...(body === undefined
@@ -175,6 +171,12 @@ function describe(
       ...Object.fromEntries([...problems].map(([status, codes]) => [status, responses.of(status, codes)])),
     },
   };
+}
+
+function whatPathNames(route: string): keyof typeof PATH_PARAMETERS {
+  if (route.includes('/clusters/{id}')) return 'a cluster';
+  if (route.includes('/pools/{name}')) return 'a pool';
+  return route.includes('{id}') ? 'a grant' : 'nothing';
 }
 
 function whoMay(permission: Permission): string {
@@ -222,10 +224,6 @@ function messageContent(message: DescMessage, schemas: ProtoJsonSchemas, example
 
 function headerReferences(names: readonly string[]): object {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${pascal(name)}` }]));
-}
-
-function headerParameter(name: string, header: object): [string, object] {
-  return [pascal(name), { name, in: 'header', ...header }];
 }
 
 /** `if-none-match` as the name of a component. */

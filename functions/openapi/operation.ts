@@ -6,7 +6,7 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import type { ErrorCode } from '../errors.ts';
 import type { JsonSchema } from './proto-json-schema.ts';
 
-export type Tag = 'snapshots' | 'clusters' | 'map' | 'capacity' | 'access' | 'about';
+export type Tag = 'snapshots' | 'clusters' | 'map' | 'capacity' | 'bundles' | 'pools' | 'access' | 'about';
 
 /** Names of {@link RESPONSE_HEADERS}. */
 export type ResponseHeader =
@@ -17,8 +17,8 @@ export type ResponseHeader =
   | 'Preference-Applied'
   | 'Vary';
 
-/** Headers of requests that several routes read. */
-export type RequestHeader = 'Accept-Encoding' | 'If-None-Match' | 'Prefer';
+/** Names of {@link REQUEST_HEADERS}. */
+export type RequestHeader = 'AcceptEncoding' | 'IfMatch' | 'IfNoneMatch' | 'IfNothingThere' | 'Prefer';
 
 export interface QueryParameter {
   readonly name: string;

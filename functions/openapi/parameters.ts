@@ -1,4 +1,5 @@
 /** Parameters and headers that several routes share. */
+import { MAX_NAME_BYTES } from '../bundle/limits.ts';
 import { MAX_WAIT_SECONDS } from '../http/prefer.ts';
 import { MAX_ID_BYTES } from '../snapshot/limits.ts';
 import type { QueryParameter, RequestHeader, ResponseHeader } from './operation.ts';
@@ -30,6 +31,22 @@ export const CLUSTER_ID_PARAMETER = {
   example: 'kops-l4',
 } as const;
 
+export const POOL_NAME_PARAMETER = {
+  name: 'name',
+  in: 'path',
+  required: true,
+  description:
+    `A pool's name: 1 to ${MAX_NAME_BYTES} bytes of UTF-8 without control characters and slashes. In the URL it is ` +
+    'percent-encoded.',
+  schema: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_NAME_BYTES,
+    pattern: '^(?!\\.{1,2}$)[^/\\u0000-\\u001f\\u007f-\\u009f]+$',
+  },
+  example: 'h100',
+} as const;
+
 export const GRANT_ID_PARAMETER = {
   name: 'id',
   in: 'path',
@@ -39,26 +56,51 @@ export const GRANT_ID_PARAMETER = {
   example: '3f29a01b77c4',
 } as const;
 
-export const REQUEST_HEADERS: Readonly<Record<RequestHeader, Header>> = {
-  'Accept-Encoding': {
+/** By the name of their component: one header may mean two things. */
+export const REQUEST_HEADERS: Readonly<
+  // What comes with a body, and with every request, no description need name.
+  Record<RequestHeader | 'ContentEncoding' | 'XRequestId', Header & { readonly name: string }>
+> = {
+  ContentEncoding: {
+    name: 'Content-Encoding',
+    description: 'How the body is compressed; absent where it is not.',
+    schema: { enum: ['gzip', 'identity'] },
+  },
+  XRequestId: {
+    name: 'X-Request-Id',
+    description: 'Names the request in the log of the service, and in the answer.',
+    // Text of any other kind is passed over, and the request gets an id of the service's making.
+    schema: { type: 'string' },
+  },
+  AcceptEncoding: {
+    name: 'Accept-Encoding',
     description: 'With `gzip` in it the answer comes compressed.',
     schema: { type: 'string', examples: ['gzip'] },
   },
-  'If-None-Match': {
+  IfMatch: {
+    name: 'If-Match',
+    description:
+      'What must stand there for the write to happen: the `ETag` of an earlier answer, several of them, or `*` for ' +
+      'whatever it is.',
+    schema: { type: 'string' },
+  },
+  IfNothingThere: {
+    name: 'If-None-Match',
+    description: '`*`: the write happens only where nothing is there yet. Not together with `If-Match`.',
+    schema: { const: '*' },
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
     description: 'The `ETag` of an earlier answer: 304 where it still stands.',
     schema: { type: 'string' },
   },
   Prefer: {
+    name: 'Prefer',
     description:
       'RFC 7240. `wait=20` has the service hold an answer that would tell nothing new, for as many seconds at most; ' +
       `more than ${MAX_WAIT_SECONDS} are taken for ${MAX_WAIT_SECONDS}. Other preferences are ignored.`,
     schema: { type: 'string', examples: ['wait=20'] },
   },
-};
-
-export const CONTENT_ENCODING_HEADER: Header = {
-  description: 'How the body is compressed; absent where it is not.',
-  schema: { enum: ['gzip', 'identity'] },
 };
 
 export const REQUEST_ID_HEADER: Header = {

@@ -37,7 +37,7 @@ const OF_A_BODY: readonly ErrorCode[] = [
 export interface ProblemSources {
   readonly permission: Permission;
   /** What the path names. */
-  readonly names: 'nothing' | 'a cluster' | 'a grant';
+  readonly names: 'nothing' | 'a cluster' | 'a pool' | 'a grant';
   readonly readsBody: boolean;
   /** Whether it answers with a message, and so asks what the client accepts. */
   readonly negotiates: boolean;
@@ -55,7 +55,8 @@ export function problemsOf(sources: ProblemSources): ReadonlyMap<number, readonl
     // What is open takes whatever parameters there are: nothing hangs on them.
     ...(guarded ? (['invalid_query'] as const) : []),
     ...(names === 'a cluster' ? (['invalid_cluster_id'] as const) : []),
-    // An id that is empty makes a path at which nothing is.
+    ...(names === 'a pool' ? (['invalid_pool_name'] as const) : []),
+    // An id or name that is empty makes a path at which nothing is.
     ...(names === 'nothing' ? [] : (['not_found'] as const)),
     ...(readsBody ? OF_A_BODY : []),
     ...(negotiates ? (['not_acceptable'] as const) : []),

@@ -5,13 +5,7 @@
  * They describe what the service writes and what a client had best send. Its readers take
  * more, as ProtoJSON has it: snake_case names, numbers for 64-bit strings and enum names.
  */
-import {
-  type DescEnum,
-  type DescField,
-  type DescMessage,
-  type DescOneof,
-  ScalarType,
-} from '@bufbuild/protobuf';
+import { type DescEnum, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -64,7 +58,6 @@ export class ProtoJsonSchemas {
     // ProtoJSON leaves out what is zero, so of a client's messages nothing is required.
     const full = !this.options.fromClients.has(message.typeName);
     const required = full ? message.fields.filter(isAlwaysWritten).map(({ jsonName }) => jsonName) : [];
-    const alternatives = message.oneofs.map(atMostOne);
     return {
       type: 'object',
       properties: Object.fromEntries(
@@ -76,7 +69,7 @@ export class ProtoJsonSchemas {
       ...(required.length > 0 ? { required } : {}),
       // A name that is not known is refused; what the service writes may grow.
       ...(full ? {} : { additionalProperties: false }),
-      ...(alternatives.length > 0 ? { allOf: alternatives } : {}),
+      ...(message.oneofs.length > 0 ? { dependentSchemas: exclusions(message) } : {}),
     };
   }
 
@@ -147,10 +140,20 @@ function isAlwaysWritten(field: DescField): boolean {
   return field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
 
-/** Of the fields of a oneof none or one is there. */
-function atMostOne({ fields }: DescOneof): JsonSchema {
-  const each = fields.map(({ jsonName }) => ({ required: [jsonName] }));
-  return { oneOf: [...each, { not: { anyOf: each } }] };
+/** Where one field of a oneof is there, no other one is. */
+function exclusions({ oneofs }: DescMessage): Readonly<Record<string, JsonSchema>> {
+  return Object.fromEntries(
+    oneofs.flatMap(({ fields }) =>
+      fields.map(({ jsonName }) => [
+        jsonName,
+        {
+          properties: Object.fromEntries(
+            fields.filter((other) => other.jsonName !== jsonName).map((other) => [other.jsonName, false]),
+          ),
+        },
+      ]),
+    ),
+  );
 }
 
 const UNSIGNED_64: JsonSchema = { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,19})$' };

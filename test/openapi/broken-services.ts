@@ -1,5 +1,8 @@
 /** The service with parts of it out of order, for the answers that a healthy one does not give. */
+import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BUILT_IN_CATALOGUE } from '../../functions/bundle/catalogue.ts';
 import { createApp } from '../../functions/http/app.ts';
 import { Authenticator } from '../../functions/http/auth/authenticator.ts';
 import { localApp } from '../../functions/local/app.ts';
@@ -7,10 +10,13 @@ import { LocalBus } from '../../functions/local/event-bus.ts';
 import { listen } from '../../functions/local/http-server.ts';
 import { mapRoutes } from '../../functions/map/routes.ts';
 import { ChangeSignal } from '../../functions/map/wait.ts';
+import { bundleRoutes } from '../../functions/plan/routes-bundle.ts';
 import { capacityRoutes } from '../../functions/plan/routes-capacity.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/store/client.ts';
 import type { Store } from '../../functions/store/commit.ts';
+import { createTable } from '../../functions/store/create-tables.ts';
+import { PoolStore, poolsTableDefinition } from '../../functions/store/pools.ts';
 import { TrustStore } from '../../functions/store/trust-store.ts';
 import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
 
@@ -51,6 +57,8 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
       store: storeOn(client, { heads: 'heads', bodies: 'bodies', shards: 1 }),
       trust: store,
       access: { access: { kind: 'tokens', authenticator }, changed: () => undefined },
+      pools: new PoolStore(client, 'pools'),
+      catalogue: BUILT_IN_CATALOGUE,
       bus: new LocalBus(),
       waiters: new ChangeSignal(),
       telemetry,
@@ -59,11 +67,14 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
 }
 
 /** Behind a front that carries next to nothing. */
-export function behindANarrowFront(store: Store): Promise<BrokenService> {
+export async function behindANarrowFront(store: Store, client: DynamoDBClient): Promise<BrokenService> {
   const app = createApp(telemetry, { kind: 'open' });
   const deps = { store, telemetry, now: Date.now, maxAnswerBytes: 10 };
   pushRoutes(app, deps);
   mapRoutes(app, { ...deps, cacheBytes: 0 });
   capacityRoutes(app, deps);
+  const table = `pools-${randomUUID()}`;
+  await createTable(client, poolsTableDefinition(table));
+  bundleRoutes(app, { ...deps, pools: new PoolStore(client, table), catalogue: BUILT_IN_CATALOGUE });
   return serve(app);
 }

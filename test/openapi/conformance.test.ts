@@ -53,6 +53,25 @@ let trustFaulty: BrokenService;
 let narrow: BrokenService;
 const tokens = new Map<string, string>();
 
+const POOL = {
+  tiers: [
+    { tierName: 'here', cluster: {} },
+    { tierName: 'there', elastic: { provider: 'aws', instanceTypes: [{ instanceType: 'p5.48xlarge' }] } },
+  ],
+};
+const OTHER_POOL = JSON.stringify({ tiers: [{ cluster: {} }] });
+const BUNDLE = {
+  bundleId: 'b1',
+  pool: 'any',
+  jobs: [
+    {
+      jobName: 'a',
+      requirements: { requiredCapabilities: [{ name: 'resource-map/accelerator', count: 1 }] },
+    },
+    { jobName: 'b', requirements: { requiredCapacity: 1e9 } },
+  ],
+};
+
 const snapshotPath = (id: string): string => `/v1/clusters/${encodeURIComponent(id)}/snapshot`;
 const snapshotJson = (id: string, counter: bigint, nodes = 1): string =>
   toJsonString(ClusterResourceMapSchema, clusterSnapshot(id, { counter, nodes }));
@@ -62,6 +81,7 @@ const bearer = (token = ''): Readonly<Record<string, string>> => ({ authorizatio
 
 let counter = 1n;
 let subjects = 0;
+let pools = 0;
 
 /** A request of each operation that succeeds, made anew each time. */
 const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
@@ -86,6 +106,13 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
       ],
       maxCandidates: 3,
     }),
+  'POST /v1/bundles/validate': () => json('POST', '/v1/bundles/validate', { bundle: BUNDLE }),
+  'POST /v1/bundles/plan': () =>
+    json('POST', '/v1/bundles/plan', { bundles: [BUNDLE], pools: [{ ...POOL, poolName: 'any' }] }),
+  'GET /v1/pools': () => ({ method: 'GET', path: '/v1/pools' }),
+  'GET /v1/pools/{name}': async () => ({ method: 'GET', path: (await madePool()).path }),
+  'PUT /v1/pools/{name}': () => json('PUT', `/v1/pools/pool%20${++pools}`, POOL),
+  'DELETE /v1/pools/{name}': async () => ({ method: 'DELETE', path: (await madePool()).path }),
   'POST /v1/registrations': () =>
     json('POST', '/v1/registrations', {
       issuer: issuer.url,
@@ -109,6 +136,14 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
     return { method: 'DELETE', path: `/v1/tokens/${token.id}` };
   },
 };
+
+/** A pool that was just made. @returns its path and ETag */
+async function madePool(): Promise<{ readonly path: string; readonly etag: string }> {
+  const { path } = await good('PUT /v1/pools/{name}');
+  const made = await send(service.url, withHeaders(json('PUT', path, POOL), bearer(service.adminToken)));
+  expect(made.status).toBe(201);
+  return { path, etag: String(described.check('PUT /v1/pools/{name}', made).etag) };
+}
 
 async function good(operation: string): Promise<Call> {
   const make = GOOD[operation];
@@ -271,6 +306,21 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> 
       ),
     ),
 
+  invalid_bundle_request: (operation) => call(operation, jsonBody('{}')),
+  invalid_pool_name: (operation) => call(operation, withPath('/v1/pools/%ff')),
+  pool_not_found: (operation) => call(operation, withPath('/v1/pools/nobody')),
+  pool_changed: async (operation) => {
+    const { path } = await madePool();
+    // A change to what stands there already would be done, whatever was expected.
+    const change = operation.startsWith('PUT') ? jsonBody(OTHER_POOL) : (as: Call): Call => as;
+    return call(operation, (as) => withHeaders({ ...change(as), path }, { 'if-match': '"another"' }));
+  },
+  invalid_precondition: (operation) => call(operation, (as) => withHeaders(as, { 'if-match': 'no tag' })),
+  precondition_required: async (operation) => {
+    const { path } = await madePool();
+    return call(operation, (as) => ({ ...jsonBody(OTHER_POOL)(as), path }));
+  },
+
   invalid_grant_request: (operation) => call(operation, jsonBody('{"role": "ROLE_AGENT"}')),
   grant_exists: async (operation) => {
     const again = withHeaders(await good(operation), admitted(operation));
@@ -337,7 +387,7 @@ async function startNarrow(): Promise<void> {
   const [engine] = engines;
   if (engine === undefined) throw new Error('No engine runs.');
   const store = await freshStore(engine);
-  narrow = await behindANarrowFront(store);
+  narrow = await behindANarrowFront(store, store.client);
   for (const id of [OWN, BODILESS]) {
     expect((await send(narrow.url, json('PUT', snapshotPath(id), snapshotJson(id, 1n)))).status).toBe(200);
   }
@@ -398,9 +448,10 @@ describe('As described, a good request succeeds:', () => {
   it.each(OPERATIONS.filter((operation) => described.operation(operation).responses['304'] !== undefined))(
     '%s, where nothing is new',
     async (operation) => {
-      const first = await call(operation);
+      const asked = withHeaders(await good(operation), admitted(operation));
+      const first = await send(service.url, asked);
       const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
-      const second = await call(operation, (as) => withHeaders(as, headers));
+      const second = await send(service.url, withHeaders(asked, headers));
       expect(second.status).toBe(304);
       described.check(operation, second);
     },
@@ -421,7 +472,7 @@ describe('As described, a good request succeeds:', () => {
         withBody(
           withHeaders(
             { ...as, path: as.path.replace(encodeURIComponent(OWN), 'kops-l4') },
-            operation.startsWith('PUT') ? bearer(agent) : {},
+            operation.startsWith('PUT /v1/clusters') ? bearer(agent) : {},
           ),
           'application/json',
           JSON.stringify(example),
@@ -431,6 +482,24 @@ describe('As described, a good request succeeds:', () => {
       described.check(operation, answer);
     },
   );
+
+  it('PUT and DELETE of a pool, for who has seen it', async () => {
+    const { path, etag } = await madePool();
+    const admin = bearer(service.adminToken);
+    const replaced = await send(
+      service.url,
+      withHeaders(json('PUT', path, { tiers: [{ cluster: {} }] }), { ...admin, 'if-match': etag }),
+    );
+    expect(replaced.status).toBe(200);
+    described.check('PUT /v1/pools/{name}', replaced);
+    const removed = await send(service.url, {
+      method: 'DELETE',
+      path,
+      headers: { ...admin, 'if-match': replaced.headers.get('etag') ?? '' },
+    });
+    expect(removed.status).toBe(204);
+    described.check('DELETE /v1/pools/{name}', removed);
+  });
 
   it('everything that reads, with real snapshots in the map', async () => {
     for (const file of readdirSync(SAMPLES)) {
@@ -460,6 +529,8 @@ describe('As described, a good request succeeds:', () => {
       ['GET /v1/capacity', groups],
       ['GET /v1/capacity', '?rdma_ready=false&eligible=true'],
       ['POST /v1/capacity/fit', ''],
+      ['POST /v1/bundles/plan', ''],
+      ['POST /v1/bundles/validate', ''],
     ] as const) {
       const answer = await call(operation, (as) => ({ ...as, path: as.path + query }));
       expect([operation, answer.status]).toEqual([operation, 200]);

@@ -10,7 +10,7 @@ import { GROUP_KEYS, PURCHASE_MODELS } from './capacity-query.ts';
 
 const YES_OR_NO = { type: 'string', enum: ['true', 'false'] };
 
-export const PLAN_OPERATIONS = {
+export const CAPACITY_OPERATIONS = {
   'GET /v1/capacity': {
     id: 'getCapacity',
     tag: 'capacity',
@@ -41,7 +41,7 @@ export const PLAN_OPERATIONS = {
         enum: [...GROUP_KEYS.keys()],
       }),
     ],
-    headers: ['Accept-Encoding'],
+    headers: ['AcceptEncoding'],
     answers: {
       200: {
         description: 'Targets, or groups of them.',
@@ -58,7 +58,7 @@ export const PLAN_OPERATIONS = {
     summary: 'Ask whether work fits',
     description:
       'Whether each shape fits, how many chains of it, and why not. Exact, or said to be undecided. Nothing is reserved.',
-    headers: ['Accept-Encoding'],
+    headers: ['AcceptEncoding'],
     body: FitRequestSchema,
     example: {
       shapes: [
