@@ -5,6 +5,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pythonPrograms } from '../builders/python-programs.ts';
@@ -18,6 +20,9 @@ const AGENT_CLUSTER = 'kops-l4';
 /** Several times what a run takes. */
 const LIMIT_MS = 15 * 60_000;
 
+// The SDK tells every process on Node 20 that its future versions want a newer one.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
+
 const programs = await pythonPrograms([SCHEMATHESIS], ['schemathesis']);
 if ('bin' in programs) process.exitCode = await run(join(programs.bin, 'schemathesis'));
 // One line, whatever pip had to say.
@@ -26,10 +31,13 @@ else console.log(`Skipped: ${SCHEMATHESIS} cannot be had (${programs.missing.rep
 /** @returns the exit code */
 async function run(program: string): Promise<number> {
   const service = await startGuardedService();
+  // It keeps what it found where it runs.
+  const folder = await mkdtemp(join(tmpdir(), 'schemathesis-'));
   try {
     const agent = await pushSamples(service);
     const scheduler = await service.issue('SCHEDULER');
     const child = spawn(program, ['--config-file', CONFIG, 'run', `${service.url}/openapi.json`], {
+      cwd: folder,
       stdio: 'inherit',
       env: {
         ...process.env,
@@ -44,6 +52,7 @@ async function run(program: string): Promise<number> {
     return code ?? 1;
   } finally {
     await service.close();
+    await rm(folder, { recursive: true });
   }
 }
 
