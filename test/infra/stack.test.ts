@@ -331,6 +331,7 @@ describe('the HTTP API', () => {
       'DELETE /v1/tokens/{id}': 'Access',
       'GET /': 'About',
       'GET /healthz': 'About',
+      'GET /openapi.json': 'About',
       $default: 'Map',
     });
   });

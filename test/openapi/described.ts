@@ -1,5 +1,5 @@
 /** Checks answers of the service against its OpenAPI document, and remembers which of them were seen. */
-import { createRegistry, fromBinary } from '@bufbuild/protobuf';
+import { createRegistry, type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { file_bundle_v1_bundle } from '../../functions/gen/bundle/v1/bundle_pb.ts';
@@ -30,7 +30,11 @@ interface Header {
 }
 interface Operation {
   readonly responses: Readonly<Record<string, Json>>;
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
+  readonly requestBody?: {
+    readonly content: Readonly<
+      Record<string, { readonly example?: unknown; readonly 'x-protobuf-message'?: string }>
+    >;
+  };
 }
 
 /** The document as it is served. */
@@ -98,6 +102,13 @@ export class DescribedService {
     return operation;
   }
 
+  /** The message of a request. */
+  requestMessage(name: string): DescMessage {
+    const message =
+      this.operation(name).requestBody?.content['application/x-protobuf']?.['x-protobuf-message'];
+    return messageNamed(message ?? '');
+  }
+
   /** Problem codes of an operation, of one status or of all. */
   codes(name: string, onlyStatus?: string): readonly string[] {
     return Object.keys(this.operation(name).responses)
@@ -134,9 +145,10 @@ export class DescribedService {
     expect(described, `${name} ${status} is ${type}, which is not described`).toBeDefined();
     const message = described?.['x-protobuf-message'];
     if (message !== undefined) {
-      const schema = MESSAGES.getMessage(message);
-      if (schema === undefined) throw new Error(`There is no message ${message}.`);
-      expect(fromBinary(schema, body).$unknown, `unknown fields of ${name} ${status}`).toBeUndefined();
+      expect(
+        fromBinary(messageNamed(message), body).$unknown,
+        `unknown fields of ${name} ${status}`,
+      ).toBeUndefined();
       this.#seen.add(`${name} ${status}`);
       return {};
     }
@@ -186,6 +198,12 @@ export class DescribedService {
     this.#validators.set(key, validate);
     return validate;
   }
+}
+
+function messageNamed(name: string): DescMessage {
+  const message = MESSAGES.getMessage(name);
+  if (message === undefined) throw new Error(`There is no message ${name}.`);
+  return message;
 }
 
 /** Answers may grow, and then the document must: today a member that it does not name is one that it has forgotten. */
