@@ -355,4 +355,16 @@ describe('the built functions, given events of API Gateway', () => {
     const answer = await call('about', { method: 'GET', target: '/healthz', headers: { authorization: '' } });
     expect(JSON.parse(answer.body.toString())).toEqual({ status: 'ok' });
   });
+
+  test('everybody may know how the API is described', async () => {
+    const open = { method: 'GET', target: '/openapi.json' };
+    const answer = await call('about', { ...open, headers: { authorization: '' } });
+    const document = await readFile(join(ROOT, 'functions/about/openapi.json'), 'utf8');
+    expect(JSON.parse(answer.body.toString())).toEqual(JSON.parse(document));
+    const again = await call('about', {
+      ...open,
+      headers: { authorization: '', 'if-none-match': answer.headers.etag ?? '' },
+    });
+    expect(again.status).toBe(304);
+  });
 });
