@@ -1,4 +1,7 @@
-/** What the package exports: the client, the replica, their errors and the messages. */
+/** What the package exports: the client, the replica, their errors and the messages. `resource-map/bundle` is `functions/bundle/index.ts`. */
+export * from '../gen/bundle/v1/bundle_pb.ts';
+export * from '../gen/bundle/v1/plan_pb.ts';
+export * from '../gen/bundle/v1/pool_pb.ts';
 export * from '../gen/resourcemap/v1/capacity_pb.ts';
 export * from '../gen/resourcemap/v1/events_pb.ts';
 export * from '../gen/resourcemap/v1/resource_map_pb.ts';
@@ -15,6 +18,7 @@ export {
   type MapAnswer,
   type MapOptions,
   type PushOptions,
+  type PutPoolOptions,
   type SyncOptions,
 } from './client.ts';
 export {
