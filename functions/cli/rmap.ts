@@ -2,12 +2,14 @@
 /** The command line client. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { bundleCommand } from './commands/bundle.ts';
 import { capacityCommand } from './commands/capacity.ts';
 import { clockCommand } from './commands/clock.ts';
 import { clustersCommand } from './commands/clusters.ts';
 import { eventsCommand } from './commands/events.ts';
 import { fitCommand } from './commands/fit.ts';
 import { getCommand } from './commands/get.ts';
+import { poolCommand } from './commands/pool.ts';
 import { pushCommand } from './commands/push.ts';
 import { tokenCommand } from './commands/token.ts';
 import { trustCommand } from './commands/trust.ts';
@@ -30,6 +32,8 @@ const program = new Command('rmap')
   .addCommand(clockCommand())
   .addCommand(capacityCommand())
   .addCommand(fitCommand())
+  .addCommand(bundleCommand())
+  .addCommand(poolCommand())
   .addCommand(eventsCommand())
   .addCommand(trustCommand())
   .addCommand(tokenCommand())

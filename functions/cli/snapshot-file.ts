@@ -1,11 +1,11 @@
 /** Snapshots from files: ProtoJSON or Protobuf, gzip or plain, `-` for standard input. */
-import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { ClusterResourceMap } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import { MAX_INFLATED_BYTES } from '../http/limits.ts';
 import { decodeSnapshot } from '../snapshot/decode.ts';
 import { UsageError } from './failure.ts';
+import { readInput } from './input-file.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -16,19 +16,8 @@ const gunzipAsync = promisify(gunzip);
  * @throws UsageError where the file cannot be read; MalformedBodyError where it is no snapshot
  */
 export async function readSnapshotFile(file: string): Promise<ClusterResourceMap> {
-  const bytes = await inflated(file, await read(file));
+  const bytes = await inflated(file, await readInput(file));
   return decodeSnapshot(bytes, startsLikeJson(bytes) ? 'json' : 'protobuf');
-}
-
-async function read(file: string): Promise<Uint8Array> {
-  try {
-    if (file !== '-') return await readFile(file);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
-    return Buffer.concat(chunks);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
 }
 
 async function inflated(file: string, bytes: Uint8Array): Promise<Uint8Array> {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
 import { Command, InvalidArgumentError } from 'commander';
 import {
@@ -12,6 +11,7 @@ import { EXIT } from '../exit-codes.ts';
 import { UsageError } from '../failure.ts';
 import { fitLines } from '../fit-table.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { readInput } from '../input-file.ts';
 import { print } from '../print.ts';
 import { type TargetOptions, targetFilterOf, withTargetOptions } from '../target-options.ts';
 
@@ -60,7 +60,7 @@ async function questionOf(file: string | undefined, options: FitOptions): Promis
   if (file !== undefined && options.pods !== undefined) {
     throw new UsageError('Give a file or --pods, not both: the file says what the pods are.');
   }
-  if (file !== undefined) return readQuestion(file);
+  if (file !== undefined) return decodeMessage(FitRequestSchema, await readInput(file), 'json');
   if (options.pods === undefined) {
     throw new UsageError('Nothing is asked: give --pods, such as --pods 8,8, or a file with a question.');
   }
@@ -80,22 +80,6 @@ async function questionOf(file: string | undefined, options: FitOptions): Promis
     filter: targetFilterOf(options),
     released: releasedOf(options.release),
   };
-}
-
-async function readQuestion(file: string): Promise<FitQuestion> {
-  let bytes: Uint8Array;
-  try {
-    bytes = file === '-' ? await standardInput() : await readFile(file);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
-  return decodeMessage(FitRequestSchema, bytes, 'json');
-}
-
-async function standardInput(): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
-  return Buffer.concat(chunks);
 }
 
 const append = (value: string, before: readonly string[]): readonly string[] => [...before, value];

@@ -1,0 +1,64 @@
+import { type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
+import { Command } from 'commander';
+import {
+  BundleSchema,
+  ValidateBundleRequestSchema,
+  ValidationResultSchema,
+} from '../../gen/bundle/v1/bundle_pb.ts';
+import { PlanRequestSchema, PlanResponseSchema } from '../../gen/bundle/v1/plan_pb.ts';
+import { decodeMessage } from '../../snapshot/decode.ts';
+import { validationLines } from '../bundle-lines.ts';
+import { EXIT } from '../exit-codes.ts';
+import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { hasAnyName, readInput } from '../input-file.ts';
+import { planLines } from '../plan-table.ts';
+import { print } from '../print.ts';
+
+export function bundleCommand(): Command {
+  const validate = withGlobalOptions(
+    new Command('validate')
+      .description('tell whether a bundle can ever be placed; exits with 1 where it cannot')
+      .argument(
+        '<file>',
+        'a Bundle in ProtoJSON, or a whole question (ValidateBundleRequest); - is standard input',
+      ),
+  ).action(async (file: string, options: GlobalOptions) => {
+    const question = await validateQuestion(file);
+    const result = await clientOf(options).validateBundle(question);
+    if (result.errors.length > 0) process.exitCode = EXIT.refused;
+    if (options.json)
+      return print(toJsonString(ValidationResultSchema, result, { alwaysEmitImplicit: true }));
+    for (const line of validationLines(question.bundle?.bundleId || file, result)) print(line);
+  });
+  const plan = withGlobalOptions(
+    new Command('plan')
+      .description('tell where bundles would land now; exits with 1 unless all of all bundles has a place')
+      .argument('<file>', 'a Bundle in ProtoJSON, or a whole question (PlanRequest); - is standard input'),
+  ).action(async (file: string, options: GlobalOptions) => {
+    const answer = await clientOf(options).planBundles(await planQuestion(file));
+    // A primary without its backup is no yes. A bundle that is being deleted asks for no place.
+    if (!answer.bundles.every(({ outcome }) => outcome === 'placed' || outcome === 'skipped')) {
+      process.exitCode = EXIT.refused;
+    }
+    if (options.json) return print(toJsonString(PlanResponseSchema, answer, { alwaysEmitImplicit: true }));
+    for (const line of planLines(answer)) print(line);
+  });
+  return new Command('bundle')
+    .description('ask whether workloads can be placed, and where')
+    .addCommand(validate)
+    .addCommand(plan);
+}
+
+async function validateQuestion(file: string) {
+  const bytes = await readInput(file);
+  return hasAnyName(bytes, ['bundle', 'pools'])
+    ? decodeMessage(ValidateBundleRequestSchema, bytes, 'json')
+    : { bundle: decodeMessage(BundleSchema, bytes, 'json') };
+}
+
+async function planQuestion(file: string): Promise<MessageInitShape<typeof PlanRequestSchema>> {
+  const bytes = await readInput(file);
+  return hasAnyName(bytes, ['bundles', 'services', 'pools', 'candidates'])
+    ? decodeMessage(PlanRequestSchema, bytes, 'json')
+    : { bundles: [decodeMessage(BundleSchema, bytes, 'json')] };
+}
