@@ -6,6 +6,7 @@
 import type { NodeClass } from './fleet.ts';
 import type { Needs } from './needs.ts';
 import { idleDevices, type NodeState, obstacle, type ResourceFilter, room, unverified } from './node.ts';
+import type { Domain } from './place.ts';
 import type { CompiledPool } from './tiers.ts';
 import type { WorkBudget } from './work.ts';
 
@@ -34,6 +35,8 @@ export interface Assessment {
    * Those without a node at present are among them, since a plan may bring one into their state.
    */
   readonly roots: readonly RootOption[];
+  /** Those of one domain, in the same order. */
+  rootsIn(domain: Domain): readonly RootOption[];
   /** Nothing where nodes of the class hold the needs. */
   obstacleOf(nodes: NodeClass): Obstacle | undefined;
 }
@@ -83,11 +86,22 @@ export class Assessor {
 class GrowingAssessment implements Assessment {
   readonly #obstacles: (Obstacle | undefined)[] = [];
   readonly roots: RootOption[] = [];
+  /** Of the domains that were asked for, as long as no root is added. */
+  readonly #byDomain = new Map<Domain, readonly RootOption[]>();
 
   constructor(
     private readonly pool: CompiledPool,
     private readonly needs: Needs,
   ) {}
+
+  rootsIn(domain: Domain): readonly RootOption[] {
+    let roots = this.#byDomain.get(domain);
+    if (roots === undefined) {
+      roots = this.roots.filter((root) => root.class.domain === domain);
+      this.#byDomain.set(domain, roots);
+    }
+    return roots;
+  }
 
   obstacleOf({ order }: NodeClass): Obstacle | undefined {
     return this.#obstacles[order];
@@ -105,6 +119,7 @@ class GrowingAssessment implements Assessment {
       return [{ class: nodes, tier, fit: fitOf(nodes.state, this.needs) }];
     });
     for (const obstacle of obstacles) this.#obstacles.push(obstacle);
+    if (found.length > 0) this.#byDomain.clear();
     if (this.roots.length === 0) {
       for (const root of found.sort(compareRoots)) this.roots.push(root);
     } else {

@@ -62,4 +62,4 @@ export const MAX_DEVICES = 256;
 export const MAX_PLAN_STEPS = 5_000_000;
 
 /** Steps that each bundle has however many there are: over a fleet of 10,000 kinds of nodes most take some 5,000. */
-export const MIN_BUNDLE_STEPS = 20_000;
+export const MIN_BUNDLE_STEPS = 10_000;

@@ -174,7 +174,7 @@ class Search {
   #descend(depth: number): boolean {
     const variable = this.variables[depth];
     if (variable === undefined) return true;
-    this.#budget.spend(1);
+    this.#budget.spend(1 + Math.ceil(this.#touched.length / NODES_PER_STEP));
     if (this.#failed.size > 0 && this.#failed.has(this.#stateKey(depth))) return false;
 
     let isDeadEnd = true;
@@ -272,8 +272,10 @@ class Search {
     // Roots are in order; the few others come among them at their places.
     touched.sort((a, b) => compareOptions(a, b, []));
     let next = 0;
-    for (const root of variable.assessment.roots) {
+    let passed = 0;
+    for (const root of this.#rootsOf(variable, standing)) {
       if (root.tier > lastTier) break;
+      if (++passed % PASSED_PER_STEP === 0) this.#budget.spend(1);
       if (!isFree(root) || !isAllowed(root)) continue;
       for (let at = touched[next]; at !== undefined && compareOptions(at, root, []) < 0; at = touched[next]) {
         next++;
@@ -282,6 +284,13 @@ class Search {
       yield root;
     }
     yield* touched.slice(next);
+  }
+
+  /** The untouched nodes that are worth a look: under a hard zone rule those of the zone in which the copy stands. */
+  #rootsOf({ assessment }: Variable, standing: readonly MutableNode[]): readonly RootOption[] {
+    const [first] = standing;
+    if (this.#rules.az !== 'hard' || first === undefined) return assessment.roots;
+    return assessment.rootsIn(first.class.domain);
   }
 
   /** Nodes on which something of the bundle stands and that hold the group beside it. */
@@ -344,6 +353,10 @@ class Search {
 
 /** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
 const OPTIONS_PER_STEP = 16;
+/** Options that are passed over take less than those that are weighed. */
+const PASSED_PER_STEP = 64;
+/** Nodes of which the loads are read, to know the state and to find what may stand beside them. */
+const NODES_PER_STEP = 2;
 /** Needs are added up and devices assigned. */
 const STEPS_PER_NODE_IN_USE = 2;
 
