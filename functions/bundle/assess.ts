@@ -45,7 +45,7 @@ export interface Assessment {
 const MAX_KEPT = 2_000_000;
 
 /** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
-const CLASSES_PER_STEP = 8;
+const CLASSES_PER_STEP = 2;
 
 /** Keeps the assessments of one request. */
 export class Assessor {
@@ -112,12 +112,15 @@ class GrowingAssessment implements Assessment {
     const fresh = classes.slice(this.#obstacles.length);
     if (fresh.length === 0) return;
     budget.spend(Math.ceil(fresh.length / CLASSES_PER_STEP));
-    const obstacles = fresh.map(({ state }) => this.#obstacle(state, budget));
-    const found = fresh.flatMap((nodes, i): readonly RootOption[] => {
-      const tier = this.pool.tierOf(nodes.state.place);
-      if (obstacles[i] !== undefined || tier === undefined) return [];
-      return [{ class: nodes, tier, fit: fitOf(nodes.state, this.needs) }];
-    });
+    // Kept once all of them are known: where the budget ends in between, none of them is.
+    const obstacles: (Obstacle | undefined)[] = [];
+    const found: RootOption[] = [];
+    for (const nodes of fresh) {
+      const inTheWay = this.#obstacle(nodes.state, budget);
+      obstacles.push(inTheWay);
+      const tier = inTheWay === undefined ? this.pool.tierOf(nodes.state.place) : undefined;
+      if (tier !== undefined) found.push({ class: nodes, tier, fit: fitOf(nodes.state, this.needs) });
+    }
     for (const obstacle of obstacles) this.#obstacles.push(obstacle);
     if (found.length > 0) this.#byDomain.clear();
     if (this.roots.length === 0) {

@@ -25,6 +25,9 @@ export const MAX_REQUIREMENTS = 5_000;
 /** Each service that takes something makes a new state of every kind of node. */
 export const MAX_SERVICES = 32;
 
+/** Services times candidates: an eager service has a placement of some 100 bytes on each node. */
+export const MAX_SERVICE_PLACEMENTS = 100_000;
+
 /** Every pool is tried on every kind of node. */
 export const MAX_POOLS = 200;
 

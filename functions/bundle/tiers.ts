@@ -23,7 +23,7 @@ export function compilePools(pools: readonly Pool[]): ReadonlyMap<string, Compil
 export function compilePool(pool: Pool): CompiledPool {
   const accepts = pool.tiers.map(tierMatcher);
   // All slots of a node type share one place, and every job of every bundle asks again.
-  const known = new WeakMap<Place, number>();
+  const known = new Map<Place, number>();
   return {
     name: pool.poolName,
     tiers: pool.tiers,

@@ -2,7 +2,7 @@
 import type { ValidateBundleRequest } from '../../gen/bundle/v1/bundle_pb.ts';
 import type { PlanRequest } from '../../gen/bundle/v1/plan_pb.ts';
 import type { InventoryCandidate } from '../candidates.ts';
-import { MAX_BUNDLES, MAX_POOLS } from '../limits.ts';
+import { MAX_BUNDLES, MAX_POOLS, MAX_SERVICE_PLACEMENTS } from '../limits.ts';
 import type { Bundle, NodeService, Pool, PoolDescriptor } from '../model.ts';
 import { Faults } from './faults.ts';
 import { readBundles } from './read-bundle.ts';
@@ -53,6 +53,14 @@ export function readPlanRequest(request: PlanRequest): PlanQuestion {
   const bundles = faults
     .atMost('bundles', request.bundles, MAX_BUNDLES)
     .map((message, i) => ({ message, path: `bundles[${i}]` }));
+  const perService = request.services.length * request.candidates.length;
+  if (perService > MAX_SERVICE_PLACEMENTS) {
+    faults.add(
+      'services',
+      `${request.services.length} services on ${request.candidates.length} candidates have up to ${perService} placements; ` +
+        `at most ${MAX_SERVICE_PLACEMENTS} are planned at a time.`,
+    );
+  }
   const pools = faults
     .atMost('pools', request.pools, MAX_POOLS)
     .map((pool, i) => readPool(pool, `pools[${i}]`, faults));

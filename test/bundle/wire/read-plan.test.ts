@@ -250,6 +250,14 @@ describe('faults', () => {
       'services: There are 33 entries; at most 32 are taken.',
     ],
     [
+      'too many services for so many candidates',
+      {
+        services: many(11, (i) => ({ serviceId: `s${i}`, lifecycle: 'eager' })),
+        candidates: many(10_000, (i) => ({ nodeId: `n${i}`, inventory: INVENTORY })),
+      },
+      'services: 11 services on 10000 candidates have up to 110000 placements; at most 100000 are planned at a time.',
+    ],
+    [
       'too many candidates',
       { candidates: many(20_001, () => ({})) },
       'candidates: There are 20001 entries; at most 20000 are taken.',
