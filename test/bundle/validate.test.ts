@@ -227,6 +227,14 @@ describe('references', () => {
     ]);
   });
 
+  it('a duplicate name is the same name in references', () => {
+    const jobs = [job('a', {}, { coLocateWith: ['b'] }), job('b', {}, { separateFrom: ['b'] }), job('b')];
+    expect(codes(validateBundle(bundle(jobs), [descriptor([ROOMY])]).errors)).toEqual([
+      'duplicateJobName',
+      'selfReferenceInPlacement',
+    ]);
+  });
+
   it('contradictoryPlacement: one job lists one name in both lists, an unknown one too', () => {
     const jobs = [job('a', {}, { coLocateWith: ['b', 'x'], separateFrom: ['x', 'b', 'b'] }), job('b')];
     expect(codes(validateBundle(bundle(jobs), [descriptor([ROOMY])]).errors)).toEqual([
@@ -319,6 +327,12 @@ describe('unsatisfiableCapability', () => {
       ]);
     }
     expect(findingsOf(needs(0), descriptor([offers({ count: 0 })])).errors).toEqual([]);
+  });
+
+  it('a pool without profiles has no capability, and a need below 0 asks for one all the same', () => {
+    for (const count of [-1, 0, 1]) {
+      expect(codes(findingsOf(needs(count), descriptor([])).errors)).toEqual(['unsatisfiableCapability']);
+    }
   });
 
   it('no profile has enough of it', () => {
