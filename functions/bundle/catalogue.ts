@@ -3,6 +3,7 @@
  * operator does. What neither says is unknown, and nothing is concluded from it.
  */
 import { AWS_ACCELERATOR_CORES } from './aws-accelerator-cores.ts';
+import { GCP_ACCELERATOR_CORES } from './gcp-accelerator-cores.ts';
 
 /** What is known of one instance type. */
 export interface InstanceTypeFacts {
@@ -15,9 +16,12 @@ export interface InstanceTypeFacts {
 /** By instance type, as the map writes it. */
 export type InstanceCatalogue = ReadonlyMap<string, InstanceTypeFacts>;
 
-/** Cores of the accelerator instances of AWS; capacities of none. */
+/** Cores of the accelerator instances of AWS and Google Cloud, whose names differ; capacities of none. */
 export const BUILT_IN_CATALOGUE: InstanceCatalogue = new Map(
-  [...AWS_ACCELERATOR_CORES].map(([instanceType, totalCores]) => [instanceType, { totalCores }]),
+  [...AWS_ACCELERATOR_CORES, ...GCP_ACCELERATOR_CORES].map(([instanceType, totalCores]) => [
+    instanceType,
+    { totalCores },
+  ]),
 );
 
 /** The built-in entries with the operator's over them, field by field. */

@@ -247,8 +247,9 @@ describe('the descriptor of a pool', () => {
 
 describe('the catalogue', () => {
   it('knows the cores of accelerator instances and claims no capacity', () => {
-    expect(BUILT_IN_CATALOGUE.size).toBe(83);
+    expect(BUILT_IN_CATALOGUE.size).toBe(122);
     expect(BUILT_IN_CATALOGUE.get('p5.48xlarge')).toEqual({ totalCores: 192 });
+    expect(BUILT_IN_CATALOGUE.get('a3-highgpu-8g')).toEqual({ totalCores: 208 });
     expect([...BUILT_IN_CATALOGUE.values()].every((f) => f.totalCapacity === undefined)).toBe(true);
   });
 
