@@ -108,7 +108,8 @@ function checkElement(
 
 function checkEnum(desc: DescEnum, value: JsonValue, path: string, problems: FindingCollector): void {
   // A newer agent's number is kept; a name that is not known has no number to keep.
-  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 0x7fffffff) return;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= MIN_INT32 && value <= MAX_INT32)
+    return;
   if (typeof value === 'string') {
     const names = desc.values.map((v) => v.name);
     if (names.includes(value)) return;
@@ -120,6 +121,8 @@ function checkEnum(desc: DescEnum, value: JsonValue, path: string, problems: Fin
   invalid(problems, path, value, `the name of a ${desc.name}`, `, such as "${example}"`);
 }
 
+const MIN_INT32 = -(2 ** 31);
+const MAX_INT32 = 2 ** 31 - 1;
 const MAX_UINT32 = 2n ** 32n - 1n;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
