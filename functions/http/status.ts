@@ -14,8 +14,10 @@ interface Problem {
     | 412
     | 413
     | 415
+    | 421
     | 422
     | 428
+    | 429
     | 431
     | 500
     | 503;
@@ -36,6 +38,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   unauthenticated: { status: 401, title: 'The request has no token' },
   invalid_token: { status: 401, title: 'The token is not accepted' },
   forbidden: { status: 403, title: 'The token does not allow this' },
+  cross_site_request: { status: 403, title: 'A page of another site may not do this' },
   cluster_not_found: { status: 404, title: 'No such cluster' },
   cluster_omitted: { status: 404, title: 'The cluster is out of the map' },
   snapshot_unavailable: { status: 503, title: 'The snapshot cannot be read' },
@@ -55,12 +58,14 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   too_many_elements: { status: 413, title: 'The body has too many elements' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   unsupported_encoding: { status: 415, title: 'The content encoding is not supported' },
+  misdirected_request: { status: 421, title: 'The service has another name' },
   invalid_bundle_request: { status: 422, title: 'The request about bundles makes no sense' },
   invalid_fit_request: { status: 422, title: 'The shape that is asked for makes no sense' },
   unknown_chain: { status: 422, title: 'A chain to be released is not in the map' },
   invalid_grant_request: { status: 422, title: 'No such registration or token can be made' },
   invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },
   precondition_required: { status: 428, title: 'The request does not say what it expects' },
+  too_many_waits: { status: 429, title: 'The caller waits too often at once' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   contention: { status: 503, title: 'Too many writers of one cluster' },
   overloaded: { status: 503, title: 'Too much is under way' },

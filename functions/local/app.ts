@@ -18,6 +18,7 @@ import type { Telemetry } from '../telemetry.ts';
 import type { OpenedAccess } from './access.ts';
 import { eventRoutes } from './bus-routes.ts';
 import type { LocalBus } from './event-bus.ts';
+import { loopbackGuard } from './loopback-guard.ts';
 
 export interface LocalAppDeps {
   readonly store: Store;
@@ -25,6 +26,8 @@ export interface LocalAppDeps {
   readonly pools: PoolStore;
   readonly catalogue: InstanceCatalogue;
   readonly access: Pick<OpenedAccess, 'access' | 'changed'>;
+  /** Whether only this machine reaches the service. */
+  readonly loopback: boolean;
   readonly bus: LocalBus;
   readonly waiters: ChangeSignal;
   readonly telemetry: Telemetry;
@@ -38,12 +41,14 @@ export function localApp({
   pools,
   catalogue,
   access,
+  loopback,
   bus,
   waiters,
   telemetry,
   maxFutureSkewMs,
 }: LocalAppDeps): App {
   const app = createApp(telemetry, access.access);
+  if (loopback && access.access.kind === 'open') app.use(loopbackGuard());
   const common = { telemetry, now: Date.now };
   app.use(wakeAfterWrites(waiters));
   aboutRoutes(app);

@@ -1,8 +1,9 @@
 /** An embedded DynamoDB: dynalite, pure JavaScript, on disk or in memory. */
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import dynalite from 'dynalite';
 import { Level } from 'level';
+import { isLoopbackHost } from './loopback-guard.ts';
 
 /** A running engine. */
 export interface EmbeddedDynamo {
@@ -38,6 +39,7 @@ export async function startDynalite(folder?: string): Promise<EmbeddedDynamo> {
     deleteTableMs: 0,
     updateTableMs: 0,
   });
+  refuseForeignHosts(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -52,6 +54,16 @@ export async function startDynalite(folder?: string): Promise<EmbeddedDynamo> {
         server.close((error) => (error ? reject(error) : resolve()));
       }),
   };
+}
+
+/** The engine takes any signature, so a page whose name leads here must not reach it. */
+function refuseForeignHosts(server: Server): void {
+  const handlers = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    if (isLoopbackHost(request.headers.host)) for (const handle of handlers) handle(request, response);
+    else response.writeHead(421).end();
+  });
 }
 
 /** dynalite opens its files at the first request, and a lock that it meets then ends the process. */

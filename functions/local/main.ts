@@ -8,6 +8,7 @@ import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../expire/
 import { checkSha256 } from '../settings.ts';
 import { MAX_FUTURE_SKEW_MS } from '../snapshot/limits.ts';
 import { EngineInUseError } from './dynalite.ts';
+import { isLoopback } from './loopback-guard.ts';
 import { pushSamples } from './samples.ts';
 import { type Engine, type LocalAccess, type LocalService, startService } from './service.ts';
 
@@ -29,8 +30,6 @@ interface Options {
   readonly announceRefreshes: boolean;
   readonly instanceTypes?: InstanceCatalogue;
 }
-
-const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
 function parsePort(value: string): number {
   const port = Number(value);
@@ -224,6 +223,6 @@ process.stdout.write(`${whoMayUse()} Ctrl-C ends it.\n`);
 
 function whoMayUse(): string {
   if (options.auth) return 'It asks for tokens.';
-  if (LOOPBACK.has(options.host)) return 'It asks for no token and listens on this machine only.';
+  if (isLoopback(options.host)) return 'It asks for no token and listens on this machine only.';
   return `It asks for NO TOKEN and listens on ${options.host}: whoever reaches it can change the map (--auth asks).`;
 }

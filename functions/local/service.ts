@@ -25,6 +25,7 @@ import { startDynalite } from './dynalite.ts';
 import { LocalBus } from './event-bus.ts';
 import { changesOfEndpoint, changesOfOwnEngine, type HeadChanges } from './head-changes.ts';
 import { listen } from './http-server.ts';
+import { isLoopback, loopbackGuard } from './loopback-guard.ts';
 import { SWEEP_EVERY_MS, startSweepTimer } from './sweep-timer.ts';
 
 /** Where the data is: a folder, memory, or a DynamoDB that somebody else runs. */
@@ -104,6 +105,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       pools,
       catalogue,
       access,
+      loopback: isLoopback(options.host),
       bus,
       waiters,
       telemetry,
@@ -152,6 +154,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
  */
 function busApp(bus: LocalBus, telemetry: Telemetry): App {
   const app = createApp(telemetry, { kind: 'open' });
+  app.use(loopbackGuard());
   putEventsRoutes(app, bus);
   return app;
 }

@@ -184,7 +184,7 @@ describe('A bomb is answered with what is wrong, costs little, and the next good
     expect([declared.status, declared.problem.code]).toEqual([413, 'body_too_large']);
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MIB), Buffer.from('\r\n')]);
     const chunked = await sendRaw(service.url, [
-      `PUT /v1/clusters/${CLUSTER_ID}/snapshot HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      `PUT /v1/clusters/${CLUSTER_ID}/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked\r\n\r\n`,
       ...Array.from({ length: 17 }, () => chunk),
       '0\r\n\r\n',
     ]);
@@ -195,7 +195,7 @@ describe('A bomb is answered with what is wrong, costs little, and the next good
   it('a body of 50,000 chunks of one byte', async () => {
     const growth = await peakGrowth(async () => {
       const answer = await sendRaw(service.url, [
-        `PUT /v1/clusters/${CLUSTER_ID}/snapshot HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked\r\n\r\n`,
+        `PUT /v1/clusters/${CLUSTER_ID}/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked\r\n\r\n`,
         repeated(Buffer.from('1\r\n\0\r\n'), 50_000),
         '0\r\n\r\n',
       ]);
@@ -210,7 +210,7 @@ describe('A bomb is answered with what is wrong, costs little, and the next good
       'X-Many: a\r\n'.repeat(5_000),
       `Authorization: Bearer ${'a'.repeat(20_000)}\r\n`,
     ]) {
-      const answer = await sendRaw(service.url, `GET /healthz HTTP/1.1\r\nHost: x\r\n${flood}\r\n`);
+      const answer = await sendRaw(service.url, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n${flood}\r\n`);
       expect(answer.status).toBe(431);
       expect(answer.headers.get('content-type')).toBe('application/problem+json');
       const problem = JSON.parse(answer.body);
@@ -225,11 +225,11 @@ describe('A bomb is answered with what is wrong, costs little, and the next good
   it('what is not HTTP', async () => {
     for (const bytes of [
       'GET\r\n\r\n',
-      'GET / HTTP/9.9\r\nHost: x\r\n\r\n',
-      'GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
-      'PUT /v1/clusters/a/snapshot HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n',
-      'PUT /v1/clusters/a/snapshot HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
-      'GET \\v1\\map HTTP/1.1\r\nHost: x\r\n\r\n',
+      'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n',
+      'GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      'PUT /v1/clusters/a/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n',
+      'PUT /v1/clusters/a/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      'GET \\v1\\map HTTP/1.1\r\nHost: localhost\r\n\r\n',
       'GET /v1/map HTTP/1.1\r\nHost: a/b\r\n\r\n',
       'GET /v1/map HTTP/1.1\r\n\r\n',
     ]) {
