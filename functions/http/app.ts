@@ -26,11 +26,19 @@ export interface AppEnv {
 
 export type App = Hono<AppEnv>;
 
-/** An app without routes. @param access whether its routes ask for tokens */
-export function createApp(telemetry: Telemetry, access: Access): App {
+/**
+ * An app without routes.
+ *
+ * @param access whether its routes ask for tokens
+ * @param memory that its requests share
+ */
+export function createApp(
+  telemetry: Telemetry,
+  access: Access,
+  memory = new MemoryBudget(MAX_BYTES_IN_FLIGHT),
+): App {
   const app = new Hono<AppEnv>({ getPath: undecodedPath });
   app.use(requestId());
-  const memory = new MemoryBudget(MAX_BYTES_IN_FLIGHT);
   app.use(async (c, next) => {
     const share = memory.open();
     c.set('memory', share);

@@ -66,6 +66,12 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 /** Milliseconds in which a whole request must have arrived: the largest body at 2 Mbit/s. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 
+/**
+ * Milliseconds after which a body that is still coming in makes way for others that lack
+ * memory: the largest that most clusters have, 1 MB, at 2 Mbit/s.
+ */
+export const SLOW_BODY_MS = 5_000;
+
 /** Seconds after which a client that met an overload may try again. */
 export const RETRY_OVERLOAD_S = 1;
 

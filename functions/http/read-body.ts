@@ -63,10 +63,22 @@ async function collect(
   memory: MemoryShare,
 ): Promise<Uint8Array> {
   if (stream === null) return new Uint8Array(0);
+  const reader = stream.getReader();
+  // Nobody is left to be told of a failure to cancel: the sender is cut off either way.
+  const stop = (): void => void reader.cancel().catch(() => undefined);
+  return memory.read(stop, () => gather(reader, maxBytes, firstBytes, memory));
+}
+
+async function gather(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+  firstBytes: number,
+  memory: MemoryShare,
+): Promise<Uint8Array> {
   memory.take(firstBytes);
   let body = Buffer.allocUnsafeSlow(firstBytes);
   let length = 0;
-  for await (const chunk of chunksOf(stream)) {
+  for await (const chunk of chunksOf(reader)) {
     const needed = length + chunk.length;
     if (needed > maxBytes) throw tooLarge(`more than ${maxBytes} bytes`, maxBytes);
     if (needed > body.length) {
@@ -83,9 +95,13 @@ async function collect(
   return body.subarray(0, length);
 }
 
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
-    yield* stream;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
   } catch (cause) {
     // Nobody may be left to read the answer, but the log shall not call it a failure of ours.
     throw new MalformedBodyError(
@@ -94,6 +110,9 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       {},
       { cause },
     );
+  } finally {
+    // What is left of a body that is refused is not wanted.
+    reader.cancel().catch(() => undefined);
   }
 }
 
