@@ -72,6 +72,17 @@ export const REQUEST_TIMEOUT_MS = 60_000;
  */
 export const SLOW_BODY_MS = 5_000;
 
+/**
+ * Answers that one caller may have held at a time (`Prefer: wait`): one for each process of a
+ * scheduler and of its stand-in, and no more than leaves room in the memory for others, since
+ * the largest question to sync takes 40 MB while it waits. In Lambda, where each held answer
+ * is a function of its own, the front's rates bound them.
+ */
+export const MAX_WAITS_PER_CALLER = 16;
+
+/** Seconds after which a caller with too many answers held may try again: some have come by then. */
+export const RETRY_WAIT_S = 5;
+
 /** Seconds after which a client that met an overload may try again. */
 export const RETRY_OVERLOAD_S = 1;
 

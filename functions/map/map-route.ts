@@ -9,16 +9,18 @@ import { encodePieces, type SendOptions, sendEncoded } from '../http/send-pieces
 import type { AnswerCache } from './answer-cache.ts';
 import { filterOf, notModified, patienceOf, wantedForm } from './map-request.ts';
 import { entryOf, filterFacts, type MapReader, versionOf } from './read-map.ts';
-import { type ChangeSignal, lookUntil } from './wait.ts';
+import type { ChangeSignal } from './wait.ts';
+import type { WaitPlaces } from './wait-places.ts';
 
 export interface MapRouteDeps {
   readonly map: MapReader;
   readonly answers: AnswerCache;
   readonly changes: ChangeSignal;
+  readonly waits: WaitPlaces;
   readonly maxAnswerBytes: number | undefined;
 }
 
-export function mapRoute(app: App, { map, answers, changes, maxAnswerBytes }: MapRouteDeps): void {
+export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerBytes }: MapRouteDeps): void {
   app.get('/v1/map', async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);
@@ -27,7 +29,12 @@ export function mapRoute(app: App, { map, answers, changes, maxAnswerBytes }: Ma
       const heads = narrow(await map.includedHeads(), filter, filterFacts);
       return { heads, etag: clockEtag(heads.map(versionOf), filter, wanted.format) };
     };
-    const { heads, etag } = await lookUntil(look, (seen) => !matchesEtag(c, seen.etag), patience);
+    const { heads, etag } = await waits.lookUntil(
+      c.get('principal'),
+      look,
+      (seen) => !matchesEtag(c, seen.etag),
+      patience,
+    );
     if (matchesEtag(c, etag)) return notModified(c, etag, headers);
 
     const sendAs = (sentEtag: string): SendOptions => ({

@@ -9,6 +9,7 @@ import { mapRoute } from './map-route.ts';
 import { MapReader } from './read-map.ts';
 import { syncRoute } from './sync-route.ts';
 import { ChangeSignal } from './wait.ts';
+import { WaitPlaces } from './wait-places.ts';
 
 export interface MapDeps {
   readonly store: Store;
@@ -30,7 +31,8 @@ export function mapRoutes(app: App, deps: MapDeps): void {
   const { store, telemetry, cacheBytes, maxAnswerBytes, changes = new ChangeSignal() } = deps;
   const answers = new AnswerCache(cacheBytes * ANSWERS_SHARE);
   const map = new MapReader(store, new BodyCache(cacheBytes * (1 - ANSWERS_SHARE)), telemetry);
-  mapRoute(app, { map, answers, changes, maxAnswerBytes });
-  syncRoute(app, { map, changes, maxAnswerBytes });
+  const waits = new WaitPlaces();
+  mapRoute(app, { map, answers, changes, waits, maxAnswerBytes });
+  syncRoute(app, { map, changes, waits, maxAnswerBytes });
   clusterRoutes(app, map, deps);
 }

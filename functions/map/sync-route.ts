@@ -12,7 +12,8 @@ import { encodePieces, sendEncoded } from '../http/send-pieces.ts';
 import { answerSync, type SyncQuery, tellsNothing } from './answer-sync.ts';
 import { patienceOf, wantedForm } from './map-request.ts';
 import type { MapReader } from './read-map.ts';
-import { type ChangeSignal, lookUntil } from './wait.ts';
+import type { ChangeSignal } from './wait.ts';
+import type { WaitPlaces } from './wait-places.ts';
 
 /** What an answer holds unless the caller says otherwise: what a Lambda can carry. */
 const DEFAULT_SYNC_BYTES = 4_000_000;
@@ -22,10 +23,11 @@ const SYNC_LIMITS: BodyLimits = { sentBytes: MAX_SYNC_BYTES, inflatedBytes: MAX_
 export interface SyncDeps {
   readonly map: MapReader;
   readonly changes: ChangeSignal;
+  readonly waits: WaitPlaces;
   readonly maxAnswerBytes: number | undefined;
 }
 
-export function syncRoute(app: App, { map, changes, maxAnswerBytes }: SyncDeps): void {
+export function syncRoute(app: App, { map, changes, waits, maxAnswerBytes }: SyncDeps): void {
   app.post('/v1/map/sync', async (c) => {
     refuseUnknownParameters(c, []);
     const wanted = wantedForm(c);
@@ -39,7 +41,8 @@ export function syncRoute(app: App, { map, changes, maxAnswerBytes }: SyncDeps):
         maxAnswerBytes ?? Number.MAX_SAFE_INTEGER,
       ),
     };
-    const answer = await lookUntil(
+    const answer = await waits.lookUntil(
+      c.get('principal'),
       () => answerSync(map, query, wanted),
       (seen) => !tellsNothing(seen),
       patience,

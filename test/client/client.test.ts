@@ -58,10 +58,11 @@ describe('a push', () => {
     expect(proxy.seen).toHaveLength(2);
   });
 
-  it('waits for as long as Retry-After says', async () => {
-    proxy.fates.push({ status: 503, headers: { 'retry-after': '1' } });
+  it.each([429, 503])('waits for as long as Retry-After says at %i', async (status) => {
+    proxy.fates.push({ status, headers: { 'retry-after': '1' } });
     const startedMs = performance.now();
-    await client.push(clusterSnapshot('retry-after'));
+    await client.push(clusterSnapshot(`retry-after-${status}`));
+    expect(proxy.seen).toHaveLength(2);
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(990);
   });
 
