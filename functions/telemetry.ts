@@ -1,4 +1,5 @@
 /** What the service says of itself: log lines and metrics, whatever takes them. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** Fields of a log line. Bodies and tokens are never among them. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -14,21 +15,35 @@ export interface Telemetry {
 
 export type GaugeUnit = 'Count' | 'Seconds' | 'Milliseconds';
 
-/** One JSON line for every log entry, on standard error; metrics are dropped. For the local service and the tests. */
+const requests = new AsyncLocalStorage<string>();
+
+/** Runs what answers a request, with its id in every line that is logged meanwhile, by whatever depth of the code. */
+export function duringRequest<T>(requestId: string, answer: () => T): T {
+  return requests.run(requestId, answer);
+}
+
+/** The fields as a line has them: with the id of the request, where one is answered, and a cause as its text. */
+export function lineFields({ cause, ...rest }: LogFields): LogFields {
+  const requestId = requests.getStore();
+  return {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...rest,
+    ...(cause === undefined
+      ? {}
+      : { cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
+  };
+}
+
+/**
+ * One JSON line for every log entry, on standard error, with the fields that a Lambda function's
+ * lines have; metrics are dropped. For the local service and the tests.
+ */
 export function jsonLinesTelemetry(
   write: (line: string) => void = (line) => process.stderr.write(line),
 ): Telemetry {
   const log = (level: string, message: string, fields: LogFields): void => {
-    const { cause, ...rest } = fields;
-    const entry = {
-      level,
-      message,
-      ...rest,
-      ...(cause === undefined
-        ? {}
-        : { cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
-    };
-    write(`${JSON.stringify(entry)}\n`);
+    const timestamp = new Date().toISOString();
+    write(`${JSON.stringify({ level, message, service: 'local', timestamp, ...lineFields(fields) })}\n`);
   };
   return {
     warn: (message, fields) => log('warn', message, fields),

@@ -50,7 +50,7 @@ export function accessRoutes(
   /** Who changed what: the log is the only place that remembers it. */
   const record = (c: Context<AppEnv>, change: string, grant: string): void => {
     changed();
-    telemetry.warn(change, { requestId: c.get('requestId'), grant, by: asked(c).by });
+    telemetry.warn(change, { grant, by: asked(c).by });
   };
   const remove = async (c: Context<AppEnv>, kind: 'registration' | 'token'): Promise<Response> => {
     refuseUnknownParameters(c, []);

@@ -6,7 +6,7 @@ import { Hono } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requestId } from 'hono/request-id';
 import { ResourceMapError } from '../errors.ts';
-import type { Telemetry } from '../telemetry.ts';
+import { duringRequest, type Telemetry } from '../telemetry.ts';
 import { type Access, guard } from './auth/guard.ts';
 import type { Principal } from './auth/principal.ts';
 import { undecodedPath } from './cluster-path.ts';
@@ -39,6 +39,7 @@ export function createApp(
 ): App {
   const app = new Hono<AppEnv>({ getPath: undecodedPath });
   app.use(requestId());
+  app.use((c, next) => duringRequest(c.get('requestId'), next));
   app.use(async (c, next) => {
     const share = memory.open();
     c.set('memory', share);
@@ -74,7 +75,6 @@ export function createApp(
   app.onError((thrown, c) => {
     const error = ResourceMapError.from(thrown);
     const fields = {
-      requestId: c.get('requestId'),
       method: c.req.method,
       path: c.req.path,
       code: error.code,

@@ -34,14 +34,14 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 480_000,
-  map: 480_000,
-  plan: 580_000,
-  access: 415_000,
-  // Two thirds and more of it are the OpenAPI document, which is read when it is asked for.
-  about: 190_000,
-  notify: 305_000,
-  expire: 315_000,
+  push: 500_000,
+  map: 505_000,
+  plan: 600_000,
+  access: 435_000,
+  // Most of it is the OpenAPI document, which is read when it is asked for.
+  about: 212_000,
+  notify: 320_000,
+  expire: 330_000,
 };
 /** What the SDK asks for within a `try`: signatures for endpoints of several regions, which we have none of. */
 const OPTIONAL = new Set(['@aws-sdk/signature-v4-crt']);

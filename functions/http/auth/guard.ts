@@ -44,7 +44,7 @@ async function admit(
   const caller = await authenticator.authenticate(bearerToken(c.req.header('authorization')));
   const refusal = refusalOf(c, route, caller, permission?.[caller.rights.role]);
   if (refusal !== undefined) {
-    telemetry.warn('access refused', { requestId: c.get('requestId'), route, caller: caller.id });
+    telemetry.warn('access refused', { route, caller: caller.id });
     throw new ResourceMapError('forbidden', refusal);
   }
   c.set('principal', caller);

@@ -2,7 +2,7 @@
 
 import { newToken, tokenDigest } from '../../../functions/http/auth/static-token.ts';
 import { type LocalService, startService } from '../../../functions/local/service.ts';
-import type { LogFields } from '../../../functions/telemetry.ts';
+import { jsonLinesTelemetry } from '../../../functions/telemetry.ts';
 
 export interface Answer {
   readonly status: number;
@@ -27,16 +27,12 @@ export interface GuardedService {
 
 export async function startGuardedService(): Promise<GuardedService> {
   const lines: string[] = [];
-  const log = (message: string, fields: LogFields): void => {
-    const { cause, ...rest } = fields;
-    lines.push(JSON.stringify({ message, ...rest, cause: cause instanceof Error ? cause.stack : cause }));
-  };
   const adminToken = newToken();
   const service: LocalService = await startService({
     engine: { kind: 'memory' },
     port: 0,
     host: '127.0.0.1',
-    telemetry: { warn: log, error: log, count: () => undefined, gauge: () => undefined },
+    telemetry: jsonLinesTelemetry((line) => lines.push(line)),
     access: { kind: 'tokens', adminTokenSha256: tokenDigest(adminToken) },
   });
 
@@ -62,7 +58,7 @@ export async function startGuardedService(): Promise<GuardedService> {
   return {
     url: service.url,
     adminToken,
-    log: () => lines.join('\n'),
+    log: () => lines.join(''),
     call,
     issue: async (role, clusterId = '') => {
       const { status, body } = await call('POST /v1/tokens', {
