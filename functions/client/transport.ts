@@ -59,7 +59,7 @@ export interface HttpAnswer {
  * @throws ApiError for a problem details answer, after all tries where it is retryable
  * @throws UnexpectedAnswerError for any other answer
  * @throws ConnectionError where no answer came in all tries
- * @throws the signal's reason
+ * @throws the signal's reason, and what the token's function throws
  */
 export async function send(options: TransportOptions, request: HttpRequest): Promise<HttpAnswer> {
   const { attempts, baseMs, capMs } = options.retry;
@@ -80,9 +80,11 @@ async function tryOnce(options: TransportOptions, request: HttpRequest): Promise
   request.signal?.throwIfAborted();
   // A base URL may have a path of its own, such as the stage of an API gateway.
   const url = options.baseUrl.href.replace(/\/$/, '') + request.path;
+  // Before anything that may be tried again: that there is no token is nothing that a wait mends.
+  const token = typeof options.token === 'function' ? await options.token() : options.token;
   let answer: HttpAnswer;
   try {
-    answer = await exchange(options, request, url);
+    answer = await exchange(options, request, url, token);
   } catch (cause) {
     request.signal?.throwIfAborted();
     return { kind: 'try-again', error: new ConnectionError(request.method, url, cause), retryAfterMs: 0 };
@@ -105,8 +107,12 @@ async function tryOnce(options: TransportOptions, request: HttpRequest): Promise
   return { kind: 'try-again', error, retryAfterMs: retryAfterMs(answer.headers) };
 }
 
-async function exchange(options: TransportOptions, request: HttpRequest, url: string): Promise<HttpAnswer> {
-  const token = typeof options.token === 'function' ? await options.token() : options.token;
+async function exchange(
+  options: TransportOptions,
+  request: HttpRequest,
+  url: string,
+  token: string | undefined,
+): Promise<HttpAnswer> {
   const timeout = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS + (request.holdMs ?? 0));
   const response = await options.fetch(url, {
     method: request.method,

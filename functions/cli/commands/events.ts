@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { ApiError } from '../../client/errors.ts';
 import { clusterChangeOf, type DeliveredEvent, eventStream } from '../../client/event-stream.ts';
 import type { AcceleratorChange, ClusterChange } from '../../gen/resourcemap/v1/events_pb.ts';
-import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { type GlobalOptions, serviceOf, withGlobalOptions } from '../global-options.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
 
@@ -10,12 +10,11 @@ export function eventsCommand(): Command {
   return withGlobalOptions(
     new Command('events').description('show changes of a local service as they happen, until Ctrl-C'),
   ).action(async (options: GlobalOptions) => {
-    // It knows how to refuse a URL.
-    clientOf(options);
-    const { url, token, json } = options;
+    const { url, json } = options;
+    const { baseUrl, token } = serviceOf(options);
     try {
       const events = eventStream({
-        baseUrl: url,
+        baseUrl,
         ...(token === undefined ? {} : { token }),
         onInterruption: () => process.stderr.write('The stream broke off; trying again.\n'),
       });
