@@ -1,4 +1,4 @@
-/** What one request may cost, each number with its reason. What a snapshot may be is in `snapshot/limits.ts`. */
+/** What one request may cost, each number with its reason. What its content may be is beside the code that reads it; docs/limits.md lists all. */
 
 /**
  * Bytes of a body as sent. API Gateway ends at 10 MB and Lambda at 6 MB of base64, so
@@ -71,6 +71,12 @@ export const REQUEST_TIMEOUT_MS = 60_000;
  * memory: the largest that most clusters have, 1 MB, at 2 Mbit/s.
  */
 export const SLOW_BODY_MS = 5_000;
+
+/**
+ * Seconds for which an answer is held at most: API Gateway ends a request after 30 s, and what
+ * is left is for the answer itself.
+ */
+export const MAX_WAIT_SECONDS = 25;
 
 /**
  * Answers that one caller may have held at a time (`Prefer: wait`): one for each process of a

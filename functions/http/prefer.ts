@@ -1,8 +1,6 @@
 /** The Prefer header (RFC 7240): how long the client lets us hold an answer. */
 import type { Context } from 'hono';
-
-/** API Gateway ends a request after 30 s; what is left is for the answer itself. */
-export const MAX_WAIT_SECONDS = 25;
+import { MAX_WAIT_SECONDS } from './limits.ts';
 
 /** Before the function's own end: a look at the heads, reading bodies, sending. */
 const RESERVE_MS = 5_000;

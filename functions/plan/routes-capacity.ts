@@ -1,8 +1,10 @@
 /** What is left, and whether something fits there. */
+
 import { create } from '@bufbuild/protobuf';
 import { targetMatcher } from '../capacity/filter.ts';
 import { answerShapes } from '../capacity/fit/fit.ts';
 import { fitResponse } from '../capacity/fit/fit-message.ts';
+import { MAX_FIT_BYTES } from '../capacity/fit/limits.ts';
 import { readFitQuestion } from '../capacity/fit/read-question.ts';
 import { groupTargets } from '../capacity/group.ts';
 import { targetCapacity } from '../capacity/target-row.ts';
@@ -30,9 +32,6 @@ export interface CapacityDeps {
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
   readonly maxAnswerBytes?: number;
 }
-
-/** 64 shapes of 4,096 pods are half of it. */
-const MAX_FIT_BYTES = 16 * 1024 * 1024;
 
 const FIT_LIMITS: BodyLimits = { sentBytes: MAX_FIT_BYTES, inflatedBytes: MAX_FIT_BYTES };
 

@@ -14,3 +14,6 @@ export const DEFAULT_CANDIDATES = 100;
 
 /** At some 2 KB each the answer stays within what a function can carry. */
 export const MAX_CANDIDATES = 1_000;
+
+/** Bytes of a question, as sent and inflated: 64 shapes of 4,096 pods are half of it. */
+export const MAX_FIT_BYTES = 16 * 1024 * 1024;
