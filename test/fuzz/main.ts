@@ -35,7 +35,7 @@ const program = new Command('fuzz')
   .description(
     'Mutates real snapshots, guided by coverage, until one breaks what must hold. Ends with 1 and a saved case where one does.',
   )
-  .option('--minutes <n>', 'for each target', positive, 3)
+  .option('--minutes <n>', 'in all, shared by the targets', positive, 3)
   .option('--seed <n>', 'of the random choices', positive, Math.floor(Math.random() * 2 ** 31))
   .option(
     '--corpus <folder>',
@@ -64,15 +64,15 @@ try {
   const bundle = await bundleFuzzer(ROOT, folder);
   const targets = options.target === 'all' ? TARGET_NAMES : [options.target];
   for (const target of targets) {
-    if (!(await run(bundle, target))) process.exitCode = 1;
+    if (!(await run(bundle, target, options.minutes / targets.length))) process.exitCode = 1;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
 /** @returns whether everything held */
-async function run(bundle: string, target: TargetName): Promise<boolean> {
-  const { minutes, seed, replay } = options;
+async function run(bundle: string, target: TargetName, minutes: number): Promise<boolean> {
+  const { seed, replay } = options;
   const largest =
     replay === undefined
       ? Math.max(...seeds(ROOT).map(({ bytes }) => bytes.length))
@@ -88,7 +88,9 @@ async function run(bundle: string, target: TargetName): Promise<boolean> {
     minutes,
     memory,
   };
-  console.log(replay === undefined ? `${target}: ${minutes} min, --seed ${seed}` : `${target}: ${replay}`);
+  console.log(
+    replay === undefined ? `${target}: ${minutes.toFixed(1)} min, --seed ${seed}` : `${target}: ${replay}`,
+  );
   const startedAt = Date.now();
   const outcome = await watched(
     new Worker(bundle, { workerData: input, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } }),
