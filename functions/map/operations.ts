@@ -33,7 +33,7 @@ export const MAP_OPERATIONS = {
       },
       304: { ...STILL_STANDS, headers: ['Cache-Control', 'ETag', 'Preference-Applied', 'Vary'] },
     },
-    problems: ['map_too_large'],
+    problems: ['map_too_large', 'too_many_waits'],
   },
 
   'GET /v1/map/clock': {
@@ -68,7 +68,7 @@ export const MAP_OPERATIONS = {
         headers: [...LARGE_HEADERS, 'Preference-Applied'],
       },
     },
-    problems: ['map_too_large'],
+    problems: ['map_too_large', 'too_many_waits'],
   },
 
   'GET /v1/clusters': {

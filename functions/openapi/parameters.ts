@@ -1,6 +1,6 @@
 /** Parameters and headers that several routes share. */
 import { MAX_NAME_BYTES } from '../bundle/limits.ts';
-import { MAX_WAIT_SECONDS } from '../http/prefer.ts';
+import { MAX_WAIT_SECONDS } from '../http/limits.ts';
 import { MAX_ID_BYTES } from '../snapshot/limits.ts';
 import type { QueryParameter, RequestHeader, ResponseHeader } from './operation.ts';
 import type { JsonSchema } from './proto-json-schema.ts';
@@ -143,6 +143,12 @@ export const RESPONSE_HEADERS: Readonly<Record<ResponseHeader, Header>> = {
   },
 };
 
+const RETRY_AFTER: Header = {
+  description: 'Seconds after which trying again makes sense.',
+  schema: { type: 'string', pattern: '^[0-9]+$' },
+  required: true,
+};
+
 /** Headers that come with a status, whatever the problem. */
 export const PROBLEM_HEADERS: ReadonlyMap<number, Readonly<Record<string, Header>>> = new Map<
   number,
@@ -168,16 +174,10 @@ export const PROBLEM_HEADERS: ReadonlyMap<number, Readonly<Record<string, Header
       },
     },
   ],
-  [
-    503,
-    {
-      'Retry-After': {
-        description: 'Seconds after which trying again makes sense.',
-        schema: { type: 'string', pattern: '^[0-9]+$' },
-        required: true,
-      },
-    },
-  ],
+  // There where the body was cut off to make room for others.
+  [408, { 'Retry-After': { ...RETRY_AFTER, required: false } }],
+  [429, { 'Retry-After': RETRY_AFTER }],
+  [503, { 'Retry-After': RETRY_AFTER }],
 ]);
 
 /** A parameter that can be given several times: its values are alternatives, different parameters must all hold. */

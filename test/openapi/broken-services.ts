@@ -57,6 +57,7 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
       store: storeOn(client, { heads: 'heads', bodies: 'bodies', shards: 1 }),
       trust: store,
       access: { access: { kind: 'tokens', authenticator }, changed: () => undefined },
+      loopback: true,
       pools: new PoolStore(client, 'pools'),
       catalogue: BUILT_IN_CATALOGUE,
       bus: new LocalBus(),

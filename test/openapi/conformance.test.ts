@@ -13,7 +13,7 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { PERMISSIONS, type Permission } from '../../functions/http/auth/permissions.ts';
 import { newToken } from '../../functions/http/auth/static-token.ts';
-import { MAX_HEADER_BYTES, MAX_WAITING_INFLATES } from '../../functions/http/limits.ts';
+import { MAX_HEADER_BYTES, MAX_WAITING_INFLATES, MAX_WAITS_PER_CALLER } from '../../functions/http/limits.ts';
 import { routeName } from '../../functions/http/route-name.ts';
 import { PROBLEMS } from '../../functions/http/status.ts';
 import { MAX_DISTINCT_KEYS } from '../../functions/snapshot/limits.ts';
@@ -207,6 +207,12 @@ async function inProcess(
   );
 }
 
+/** What a sync asks whose caller has this map. */
+function clockOf(map: Uint8Array): string {
+  const { vectorClock } = JSON.parse(Buffer.from(map).toString()) as { vectorClock: object };
+  return JSON.stringify({ vectorClock });
+}
+
 /** How each problem is brought about. */
 const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> = {
   malformed_request: (operation) => raw(operation, {}),
@@ -286,6 +292,20 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> 
   cluster_omitted: (operation) => call(operation, withPath(snapshotPath(GONE))),
   snapshot_unavailable: () => send(narrow.url, { method: 'GET', path: snapshotPath(BODILESS) }),
   map_too_large: async (operation) => send(narrow.url, await good(operation)),
+  too_many_waits: async (operation) => {
+    // What is asked for of what is there already is held, whether by tag or by clock.
+    const { headers, body } = await call('GET /v1/map');
+    const waiting = (as: Call): Call => {
+      const sync = operation.endsWith('/sync') ? jsonBody(clockOf(body))(as) : as;
+      return withHeaders(sync, { prefer: 'wait=20', 'if-none-match': headers.get('etag') ?? '' });
+    };
+    const held = Array.from({ length: MAX_WAITS_PER_CALLER + 1 }, () => call(operation, waiting));
+    const refused = await Promise.race(held);
+    // A change ends the others.
+    await call('PUT /v1/clusters/{id}/snapshot');
+    await Promise.all(held);
+    return refused;
+  },
 
   invalid_snapshot: (operation) => call(operation, jsonBody('{"logicalCounter": "1000"}')),
   counter_regressed: (operation) => call(operation, jsonBody(snapshotJson(OWN, 1n))),
@@ -601,6 +621,7 @@ const TRIED_ON: Readonly<Record<string, RegExp>> = {
   pool_changed: /pools\/\{name/,
   precondition_required: /pools\/\{name/,
   grant_not_found: /^DELETE .*\/(?:registrations|tokens)/,
+  too_many_waits: / \/v1\/map(?:\/sync)?$/,
   incomplete_body: /^(?:PUT|POST) /,
   overloaded: /^(?:PUT|POST) /,
 };
