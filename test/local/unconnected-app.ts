@@ -17,7 +17,7 @@ export function unconnectedApp(): App {
     pools: new PoolStore(client, 'pools'),
     catalogue: BUILT_IN_CATALOGUE,
     access: { access: { kind: 'open' }, changed: () => undefined },
-    loopback: true,
+    loopback: false,
     bus: new LocalBus(),
     waiters: new ChangeSignal(),
     telemetry: jsonLinesTelemetry(() => undefined),
