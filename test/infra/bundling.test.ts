@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { GlobalResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { newToken, tokenDigest } from '../../functions/http/auth/static-token.ts';
 import { type EmbeddedDynamo, startDynalite } from '../../functions/local/dynalite.ts';
@@ -140,14 +140,15 @@ describe('the built functions, given events of API Gateway', () => {
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
   };
-  const before = { ...process.env };
   let engine: EmbeddedDynamo;
   let agent: string;
   let scheduler: string;
 
   beforeAll(async () => {
     engine = await startDynalite();
-    Object.assign(process.env, environment, { DYNAMODB_ENDPOINT: engine.endpoint });
+    for (const [name, value] of Object.entries({ ...environment, DYNAMODB_ENDPOINT: engine.endpoint })) {
+      vi.stubEnv(name, value);
+    }
     const client = dynamoClient(engine.endpoint);
     await createTables(client, { heads: 'Heads', bodies: 'Bodies', shards: 4 });
     await createTable(client, trustTableDefinition('Trust'));
@@ -157,7 +158,7 @@ describe('the built functions, given events of API Gateway', () => {
     scheduler = await issue('ROLE_SCHEDULER');
   });
   afterAll(async () => {
-    process.env = before;
+    vi.unstubAllEnvs();
     await engine.close();
   });
 
