@@ -7,11 +7,7 @@ import { gzip } from '../globalmap/splice-gzip.ts';
 /** Above this an answer is made while it is sent, so that it is not held whole. */
 const FINISH_BYTES = 8 * 1024 * 1024;
 
-/**
- * Memory of an answer comes in blocks of this size: what a write to the socket costs is lost in
- * one, and the next answer gets it back from the allocator, where one block for the whole would
- * be mapped and zeroed anew each time.
- */
+/** An answer comes in blocks of this size: what a write to the socket costs is lost in one. */
 const CHUNK_BYTES = 256 * 1024;
 
 /** Below this a copy of the bytes costs less than a stream of them. */

@@ -55,7 +55,7 @@ export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerByte
     const entries = readable.map((head) => entryOf(head, bodies));
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
     const answer = encodePieces(splice(entries), wanted.zipped);
-    if (answer.kind === 'finished') answers.put(sentEtag, wanted.zipped, answer);
+    if (answer.kind === 'finished') answers.made(sentEtag, wanted.zipped, answer);
     return sendEncoded(c, answer, sendAs(sentEtag));
   });
 
