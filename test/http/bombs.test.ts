@@ -330,3 +330,18 @@ describe('What is taken up to the limits', () => {
     expect((await push(Buffer.concat([body, padded]))).status).toBe(200);
   });
 });
+
+// Last: memory that it gave back to the process, though not to the system, would hide what others take.
+describe('The measure of memory', () => {
+  it('sees what a request takes for a moment, in buffers and on the heap', async () => {
+    const buffer = await peakGrowth(async () => {
+      Buffer.alloc(200 * MIB, 1);
+    });
+    expect(buffer).toBeGreaterThan(150 * MIB);
+    const heap = await peakGrowth(async () => {
+      const objects = Array.from({ length: 4_000_000 }, (_, i) => ({ i, next: { i } }));
+      expect(objects).toHaveLength(4_000_000);
+    });
+    expect(heap).toBeGreaterThan(100 * MIB);
+  });
+});
