@@ -19,6 +19,9 @@ import { snapshotOf } from '../snapshot/builders.ts';
 
 const KIB = 1024;
 
+/** Milliseconds: on a busy machine a hundred connections take seconds. */
+const PATIENCE = 15_000;
+
 /** What a call throws, by its code. */
 function codeOf(call: () => unknown): string | undefined {
   try {
@@ -119,7 +122,7 @@ describe('Over HTTP', () => {
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await vi.waitFor(() => expect(budget.free).toBe(BUDGET));
+    await vi.waitFor(() => expect(budget.free).toBe(BUDGET), PATIENCE);
   });
   afterAll(() => void server.close());
 
@@ -159,7 +162,7 @@ describe('Over HTTP', () => {
 
   it('senders who stall with all the memory in their hands make way for a good push', async () => {
     const slow = await Promise.all(Array.from({ length: 16 }, () => sendSlowly(50_000)));
-    await vi.waitFor(() => expect(budget.free).toBe(0));
+    await vi.waitFor(() => expect(budget.free).toBe(0), PATIENCE);
     // For as long as they may be honest, there is nothing to be had.
     expect(await push()).toBe(503);
     now += SLOW_BODY_MS;
@@ -171,11 +174,11 @@ describe('Over HTTP', () => {
   });
 
   it('many senders who stall with little in their hands keep nobody out', async () => {
-    const slow = await Promise.all(Array.from({ length: 300 }, () => sendSlowly(1)));
+    const slow = await Promise.all(Array.from({ length: 100 }, () => sendSlowly(1)));
     // Sixteen have their first 64 KB each, and the others an answer.
     await vi.waitFor(
-      () => expect(slow.filter(({ answer }) => answer().startsWith('HTTP/1.1 503'))).toHaveLength(284),
-      5_000,
+      () => expect(slow.filter(({ answer }) => answer().startsWith('HTTP/1.1 503'))).toHaveLength(84),
+      PATIENCE,
     );
     now += SLOW_BODY_MS;
     for (let i = 0; i < 5; i++) expect(await push()).toBe(200);
@@ -183,9 +186,9 @@ describe('Over HTTP', () => {
 
   it('what a sender held who went away in the middle is there again', async () => {
     const { socket } = await sendSlowly(200_000);
-    await vi.waitFor(() => expect(budget.free).toBeLessThan(BUDGET));
+    await vi.waitFor(() => expect(budget.free).toBeLessThan(BUDGET), PATIENCE);
     socket.destroy();
-    await vi.waitFor(() => expect(budget.free).toBe(BUDGET));
+    await vi.waitFor(() => expect(budget.free).toBe(BUDGET), PATIENCE);
   });
 
   it.each<[string, Uint8Array | undefined, Record<string, string>, number]>([
