@@ -22,6 +22,9 @@ export function failureOf(thrown: unknown): Failure {
       lines: [
         printable(thrown.message),
         ...findingLines(findings, omittedFindings),
+        ...(thrown.problem.code === 'unauthenticated'
+          ? ['  --token-file, RMAP_TOKEN_FILE or RMAP_TOKEN gives rmap one.']
+          : []),
         ...(thrown.status >= 500 && requestId !== undefined ? [`  request id ${printable(requestId)}`] : []),
       ],
       exitCode: EXIT.refused,

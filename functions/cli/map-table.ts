@@ -7,7 +7,8 @@ import type {
 import { table } from './table.ts';
 
 export function mapTable(map: GlobalResourceMap): string {
-  if (map.clusterResourceMaps.length === 0) return 'No cluster is in the map.';
+  if (map.clusterResourceMaps.length === 0)
+    return 'No cluster of those that are asked for is in the map; rmap clusters lists all that are known.';
   return table(
     [
       { title: 'CLUSTER' },

@@ -111,7 +111,8 @@ describe('rmap bundle validate', () => {
       "/no/such/file cannot be read: ENOENT: no such file or directory, open '/no/such/file'\n",
     ]);
     const unread = await rmap(['bundle', 'validate', '-'], '{"bundleId": "b", "jbos": []}');
-    expect(unread.code).toBe(1);
+    expect(unread.code).toBe(2);
+    expect(unread.stderr).toMatch(/^-: \[malformed_json\] /);
     expect(unread.stderr).toContain('Bundle has no field "jbos"; the nearest is "jobs".');
     const refused = await rmap(['bundle', 'validate', '-'], '{"pool": "p", "state": "dead"}');
     expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([

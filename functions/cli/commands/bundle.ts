@@ -6,11 +6,10 @@ import {
   ValidationResultSchema,
 } from '../../gen/bundle/v1/bundle_pb.ts';
 import { PlanRequestSchema, PlanResponseSchema } from '../../gen/bundle/v1/plan_pb.ts';
-import { decodeMessage } from '../../snapshot/decode.ts';
 import { validationLines } from '../bundle-lines.ts';
 import { EXIT } from '../exit-codes.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
-import { hasAnyName, readInput } from '../input-file.ts';
+import { hasAnyName, messageOf, readInput } from '../input-file.ts';
 import { planLines } from '../plan-table.ts';
 import { print } from '../print.ts';
 
@@ -52,13 +51,13 @@ export function bundleCommand(): Command {
 async function validateQuestion(file: string) {
   const bytes = await readInput(file);
   return hasAnyName(bytes, ['bundle', 'pools'])
-    ? decodeMessage(ValidateBundleRequestSchema, bytes, 'json')
-    : { bundle: decodeMessage(BundleSchema, bytes, 'json') };
+    ? messageOf(ValidateBundleRequestSchema, file, bytes)
+    : { bundle: messageOf(BundleSchema, file, bytes) };
 }
 
 async function planQuestion(file: string): Promise<MessageInitShape<typeof PlanRequestSchema>> {
   const bytes = await readInput(file);
   return hasAnyName(bytes, ['bundles', 'services', 'pools', 'candidates'])
-    ? decodeMessage(PlanRequestSchema, bytes, 'json')
-    : { bundles: [decodeMessage(BundleSchema, bytes, 'json')] };
+    ? messageOf(PlanRequestSchema, file, bytes)
+    : { bundles: [messageOf(BundleSchema, file, bytes)] };
 }

@@ -6,12 +6,11 @@ import {
   FitResponseSchema,
   type FitRequestSchema as RequestSchema,
 } from '../../gen/resourcemap/v1/capacity_pb.ts';
-import { decodeMessage } from '../../snapshot/decode.ts';
 import { EXIT } from '../exit-codes.ts';
 import { UsageError } from '../failure.ts';
 import { fitLines } from '../fit-table.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
-import { readInput } from '../input-file.ts';
+import { messageOf, readInput } from '../input-file.ts';
 import { print } from '../print.ts';
 import { type TargetOptions, targetFilterOf, withTargetOptions } from '../target-options.ts';
 
@@ -60,7 +59,7 @@ async function questionOf(file: string | undefined, options: FitOptions): Promis
   if (file !== undefined && options.pods !== undefined) {
     throw new UsageError('Give a file or --pods, not both: the file says what the pods are.');
   }
-  if (file !== undefined) return decodeMessage(FitRequestSchema, await readInput(file), 'json');
+  if (file !== undefined) return messageOf(FitRequestSchema, file, await readInput(file));
   if (options.pods === undefined) {
     throw new UsageError('Nothing is asked: give --pods, such as --pods 8,8, or a file with a question.');
   }

@@ -6,10 +6,9 @@ import {
   type StoredPool,
   StoredPoolSchema,
 } from '../../gen/bundle/v1/pool_pb.ts';
-import { decodeMessage } from '../../snapshot/decode.ts';
 import { UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
-import { hasAnyName, readInput } from '../input-file.ts';
+import { hasAnyName, messageOf, readInput } from '../input-file.ts';
 import { poolTable, tierTable } from '../pool-table.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
@@ -92,8 +91,8 @@ export function poolCommand(): Command {
 /** A pool, and its etag where the file is what `pool get --json` printed. */
 async function readPool(file: string) {
   const bytes = await readInput(file);
-  if (!hasAnyName(bytes, ['pool', 'etag'])) return { pool: decodeMessage(PoolSchema, bytes, 'json') };
-  const { pool, etag } = decodeMessage(StoredPoolSchema, bytes, 'json');
+  if (!hasAnyName(bytes, ['pool', 'etag'])) return { pool: messageOf(PoolSchema, file, bytes) };
+  const { pool, etag } = messageOf(StoredPoolSchema, file, bytes);
   if (pool === undefined) throw new UsageError(`${file} has an etag and no pool.`);
   return { pool, ...(etag === '' ? {} : { etag }) };
 }

@@ -12,7 +12,7 @@ import { clusterIdOf } from '../cluster-path.ts';
 import { routeName } from '../route-name.ts';
 import type { Authenticator } from './authenticator.ts';
 import { bearerToken } from './bearer.ts';
-import { PERMISSIONS, type Reach } from './permissions.ts';
+import { PERMISSIONS, type Permission } from './permissions.ts';
 import { ANYONE, type Caller } from './principal.ts';
 
 /** Whether a service asks for tokens. `open` is for the local one alone. */
@@ -42,7 +42,7 @@ async function admit(
   const permission = PERMISSIONS.get(route);
   if (permission === 'open') return;
   const caller = await authenticator.authenticate(bearerToken(c.req.header('authorization')));
-  const refusal = refusalOf(c, route, caller, permission?.[caller.rights.role]);
+  const refusal = refusalOf(c, route, caller, permission ?? {});
   if (refusal !== undefined) {
     telemetry.warn('access refused', { route, caller: caller.id });
     throw new ResourceMapError('forbidden', refusal);
@@ -50,8 +50,17 @@ async function admit(
   c.set('principal', caller);
 }
 
-function refusalOf(c: Context, route: string, { rights }: Caller, reach?: Reach): string | undefined {
-  if (reach === undefined) return `${route} is not for the role ${rights.role}.`;
+function refusalOf(
+  c: Context,
+  route: string,
+  { rights }: Caller,
+  permission: Exclude<Permission, 'open'>,
+): string | undefined {
+  const reach = permission[rights.role];
+  if (reach === undefined) {
+    const roles = Object.keys(permission).join(' and ') || 'nobody';
+    return `${route} is not for the role ${rights.role}; it is for ${roles}.`;
+  }
   if (rights.role !== 'agent' || reach !== 'own') return undefined;
   const clusterId = clusterIdOf(c, route.endsWith('/snapshot') ? '/snapshot' : '');
   if (clusterId === rights.clusterId) return undefined;
