@@ -37,6 +37,15 @@ export type DeviceNeed =
 /** Device indexes by job, in ascending order. */
 export type DeviceAssignment = ReadonlyMap<number, readonly number[]>;
 
+/** Devices that are looked over in the time of one step. */
+const DEVICES_PER_STEP = 8;
+
+/**
+ * Steps for each device in the key of a state. Writing out what it has reserved takes about as
+ * long as two; and since the keys are kept, this bounds their bytes as well, to some ten a step.
+ */
+const KEY_STEPS = 2;
+
 interface Placed {
   readonly need: DeviceNeed;
   /** Position in the list of devices. */
@@ -45,6 +54,8 @@ interface Placed {
 
 interface Room {
   readonly device: Device;
+  /** Devices of one kind differ in what stands on them alone. */
+  readonly kind: number;
   reserved: number;
   exclusive: boolean;
 }
@@ -61,11 +72,7 @@ export function assignDevices(
   budget: WorkBudget,
 ): DeviceAssignment | undefined {
   if (needs.length === 0) return new Map();
-  const rooms: Room[] = devices.map((device) => ({
-    device,
-    reserved: device.reserved,
-    exclusive: device.exclusive,
-  }));
+  const rooms = roomsOf(devices, needs);
   if (!enoughInAll(rooms, needs)) return undefined;
   const placed: Placed[] = unitNeeds(needs).map((need) => ({ need, at: -1 }));
   if (!place(0, placed, rooms, new Set(), budget)) return undefined;
@@ -128,6 +135,21 @@ export function takeDevices(
   });
 }
 
+/** Those of the devices that can take one of the needs at least: the search looks at each of them at every step. */
+function roomsOf(devices: readonly Device[], needs: readonly DeviceNeed[]): Room[] {
+  const kinds = new Map<string, number>();
+  const rooms: Room[] = [];
+  for (const device of devices) {
+    const { reserved, exclusive, model, total, shared } = device;
+    if (!needs.some((need) => canTake(device, reserved, exclusive, need))) continue;
+    const looks = `${total}|${shared}|${model}`;
+    const kind = kinds.get(looks) ?? kinds.size;
+    kinds.set(looks, kind);
+    rooms.push({ device, kind, reserved, exclusive });
+  }
+  return rooms;
+}
+
 /** Nothing stands on it. */
 export function isIdle({ reserved, shared, exclusive }: Device): boolean {
   return !exclusive && !shared && reserved <= 0;
@@ -172,8 +194,10 @@ function place(
   const next = placed[depth];
   if (next === undefined) return true;
   const { need } = next;
+  budget.spend(Math.ceil(rooms.length / DEVICES_PER_STEP));
   // The key costs more than most searches, which never fail once.
-  if (failed.size > 0 && failed.has(stateKey(depth, rooms))) return false;
+  let key = failed.size > 0 ? stateKey(depth, rooms, budget) : undefined;
+  if (key !== undefined && failed.has(key)) return false;
 
   const tried = new Set<string>();
   for (const at of byPreference(rooms, need)) {
@@ -192,7 +216,8 @@ function place(
     room.exclusive = false;
     room.reserved = reserved;
   }
-  failed.add(stateKey(depth, rooms));
+  key ??= stateKey(depth, rooms, budget);
+  failed.add(key);
   return false;
 }
 
@@ -221,10 +246,11 @@ function roomOf(room: Room): number {
 }
 
 function looksOf(room: Room): string {
-  return `${room.device.model}|${room.device.total}|${room.device.shared}|${room.reserved}|${room.exclusive}`;
+  return `${room.kind}|${room.reserved}|${room.exclusive}`;
 }
 
 /** The multiset of devices: two ways to the same one fail or succeed alike. */
-function stateKey(depth: number, rooms: readonly Room[]): string {
+function stateKey(depth: number, rooms: readonly Room[], budget: WorkBudget): string {
+  budget.spend(KEY_STEPS * rooms.length);
   return `${depth}|${rooms.map(looksOf).sort().join('|')}`;
 }

@@ -60,7 +60,7 @@ export const MAX_DEVICES = 256;
 
 /**
  * Steps of search that one request may take, shared evenly by its bundles. A step takes a
- * microsecond or two, so that the hardest request ends within ten seconds.
+ * microsecond or a few, so that the hardest request ends within the 29 s of a deployed function.
  */
 export const MAX_PLAN_STEPS = 5_000_000;
 

@@ -89,6 +89,9 @@ export const MAX_WAITS_PER_CALLER = 16;
 /** Seconds after which a caller with too many answers held may try again: some have come by then. */
 export const RETRY_WAIT_S = 5;
 
+/** Milliseconds between two looks for requests whose time is up, by which they may take longer: Node's own are 30,000. */
+export const TIMEOUT_CHECK_MS = 2_000;
+
 /** Seconds after which a client that met an overload may try again. */
 export const RETRY_OVERLOAD_S = 1;
 

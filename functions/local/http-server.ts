@@ -8,7 +8,12 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { ResourceMapError } from '../errors.ts';
 import type { App } from '../http/app.ts';
-import { HEADERS_TIMEOUT_MS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from '../http/limits.ts';
+import {
+  HEADERS_TIMEOUT_MS,
+  MAX_HEADER_BYTES,
+  REQUEST_TIMEOUT_MS,
+  TIMEOUT_CHECK_MS,
+} from '../http/limits.ts';
 import { problemOf } from '../http/problem.ts';
 
 /** Listens; the server answers once this resolves. @param port 0 picks a free one */
@@ -23,6 +28,7 @@ export function listen(app: App, host: string, port: number): Promise<Server> {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       // Node would answer without a word; the listener refuses a request without Host as well.
       requireHostHeader: false,
     },

@@ -16,7 +16,7 @@ import {
   PutItemCommand,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
 import { ResourceMapError } from '../errors.ts';
 import { type Pool, PoolSchema } from '../gen/bundle/v1/pool_pb.ts';
 
@@ -102,7 +102,7 @@ export class PoolStore {
         `The pool has ${body.length} bytes in Protobuf; at most ${MAX_POOL_BYTES} are kept. Leave profiles to the instance-type catalogue, or make two pools of it.`,
       );
     }
-    const version = createHash('sha256').update(body).digest('hex').slice(0, 32);
+    const version = versionOf(pool);
     const { expression, values } = clauseOf(condition, version);
     try {
       const { Attributes: before } = await this.client.send(
@@ -184,6 +184,16 @@ function oneOf(versions: readonly string[]): Clause {
     expression: `version IN (${asked.map((_, i) => `:v${i}`).join(', ')})`,
     values: Object.fromEntries(asked.map((version, i) => [`:v${i}`, { S: version }])),
   };
+}
+
+/** The digest of what the pool says, whatever the order in which a client writes the entries of a map. */
+function versionOf(pool: Pool): string {
+  const inOrder = (_: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  const said = JSON.stringify(toJson(PoolSchema, pool), inOrder);
+  return createHash('sha256').update(said).digest('hex').slice(0, 32);
 }
 
 /** @throws Error for an item that is no pool: it must not be taken for one that is not there */

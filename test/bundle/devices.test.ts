@@ -160,3 +160,24 @@ it('ends at its bound, by a throw and not by a no', () => {
   );
   expect(() => assignDevices(bins, items, new WorkBudget(200))).toThrow(WorkExhaustedError);
 });
+
+it('a search among devices that all differ ends at its bound, and keeps little of what it saw', () => {
+  // Every state is a new one: sixteen different shares that do not fit on five different devices,
+  // beside two hundred that can take none.
+  const able = Array.from({ length: 5 }, (_, index) => ({
+    index,
+    total: 1 + index * 0.0001,
+    exclusive: false,
+  }));
+  const taken = Array.from({ length: 200 }, (_, i) => ({ index: 5 + i, total: 1, exclusive: true }));
+  const all = [...able, ...taken].map(
+    (device): Device => ({ ...device, model: 'm'.repeat(253), reserved: 0, shared: false }),
+  );
+  const asked = Array.from(
+    { length: 16 },
+    (_, job): DeviceNeed => ({ kind: 'share', job, amount: 0.27 + 0.0013 * job, model: '' }),
+  );
+  const before = process.memoryUsage.rss();
+  expect(() => assignDevices(all, asked, new WorkBudget(2_000_000))).toThrow(WorkExhaustedError);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024);
+});

@@ -53,6 +53,31 @@ describe.each(engines)('pools on $name', ({ endpoint }) => {
     },
   );
 
+  it('have the same version for the same content, in whatever order a client writes a map', async () => {
+    const withAttributes = (attributes: Record<string, string>, totalCapacity: number) =>
+      create(PoolSchema, {
+        poolName: 'ordered',
+        tiers: [
+          {
+            source: {
+              case: 'elastic',
+              value: {
+                instanceTypes: [
+                  {
+                    instanceType: 't',
+                    profile: { totalCapacity, capabilities: [{ name: 'n', count: 1, attributes }] },
+                  },
+                ],
+              },
+            },
+          },
+        ],
+      });
+    const first = await store.put(withAttributes({ a: '1', b: '2' }, 0), NEW);
+    const again = await store.put(withAttributes({ b: '2', a: '1' }, -0), NEW);
+    expect(again).toEqual({ ...first, outcome: 'replaced' });
+  });
+
   it('have another version for another content, and the old one for the old content', async () => {
     const { name, version } = await created('a');
     const other = await store.put(pool(name, 'b'), PRESENT);
