@@ -342,6 +342,7 @@ describe('The measure of memory', () => {
       const objects = Array.from({ length: 4_000_000 }, (_, i) => ({ i, next: { i } }));
       expect(objects).toHaveLength(4_000_000);
     });
-    expect(heap).toBeGreaterThan(100 * MIB);
+    // Of some 300 MB, less what the heap of this process had to spare.
+    expect(heap).toBeGreaterThan(32 * MIB);
   });
 });
