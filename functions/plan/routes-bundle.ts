@@ -51,10 +51,11 @@ export function bundleRoutes(
     const { format } = responseFormat(c);
     const request = await readMessage(c, ValidateBundleRequestSchema, { limits: BUNDLE_LIMITS });
     const { bundle, pools: given } = readValidateRequest(request);
-    const map = given === undefined ? await nodes.read(format) : undefined;
+    const [map, configured] = await Promise.all(
+      given === undefined ? [nodes.read(format), configuredPools()] : [undefined, []],
+    );
     const descriptors =
-      given ??
-      (await configuredPools()).map((pool) => describeFor(bundle, pool, map?.clusters ?? [], catalogue));
+      given ?? configured.map((pool) => describeFor(bundle, pool, map?.clusters ?? [], catalogue));
     const answer = validationMessage(validateBundle(bundle, descriptors), map?.etag ?? '');
     return sendMessage(c, ValidationResultSchema, answer, {
       maxBytes: maxAnswerBytes,
@@ -67,12 +68,15 @@ export function bundleRoutes(
     const { format } = responseFormat(c);
     const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS });
     const { bundles, services, pools: given, candidates } = readPlanRequest(request);
-    const map = candidates === undefined ? await nodes.read(format) : undefined;
+    const [map, pools] = await Promise.all([
+      candidates === undefined ? nodes.read(format) : undefined,
+      given ?? configuredPools(),
+    ]);
     const plan = planRequest(
       {
         bundles,
         services,
-        pools: given ?? (await configuredPools()),
+        pools,
         candidates: candidates ?? mapCandidates(map?.clusters ?? [], catalogue),
       },
       { catalogue },

@@ -31,7 +31,7 @@ export function poolRoutes(app: App, { pools, telemetry }: PoolDeps): void {
   const record = (c: Context<AppEnv>, change: string, pool: string): void => {
     const principal = c.get('principal');
     const by = principal.kind === 'caller' ? principal.id : 'anyone';
-    telemetry.warn(change, { requestId: c.get('requestId'), pool, by });
+    telemetry.warn(change, { pool, by });
   };
 
   app.get('/v1/pools', async (c) => {

@@ -108,8 +108,7 @@ function checkElement(
 
 function checkEnum(desc: DescEnum, value: JsonValue, path: string, problems: FindingCollector): void {
   // A newer agent's number is kept; a name that is not known has no number to keep.
-  if (typeof value === 'number' && Number.isInteger(value) && value >= MIN_INT32 && value <= MAX_INT32)
-    return;
+  if (typeof value === 'number' && isInt32(value)) return;
   if (typeof value === 'string') {
     const names = desc.values.map((v) => v.name);
     if (names.includes(value)) return;
@@ -174,14 +173,15 @@ function checkUnsigned(
 
 function isInt32(value: JsonValue): boolean {
   const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value;
-  return typeof number === 'number' && Number.isInteger(number) && number >= -(2 ** 31) && number < 2 ** 31;
+  return typeof number === 'number' && Number.isInteger(number) && number >= MIN_INT32 && number <= MAX_INT32;
 }
 
 /** ProtoJSON writes what JSON has no number for as a string, and takes other numbers as strings too. */
 function isDouble(value: JsonValue): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'string') return false;
-  return /^(NaN|-?Infinity)$/.test(value) || (/^-?\d/.test(value) && Number.isFinite(Number(value)));
+  if (/^(NaN|-?Infinity)$/.test(value)) return true;
+  return /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(value) && Number.isFinite(Number(value));
 }
 
 function checkWellKnown(

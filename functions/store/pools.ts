@@ -19,6 +19,7 @@ import {
 import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
 import { ResourceMapError } from '../errors.ts';
 import { type Pool, PoolSchema } from '../gen/bundle/v1/pool_pb.ts';
+import { tableOfStrings } from './tables.ts';
 
 export const POOLS_KEY = { partition: 'kind', sort: 'poolName' } as const;
 
@@ -208,16 +209,5 @@ function poolFromItem(item: Item): KeptPool {
 
 /** For engines without infrastructure code of their own: the local service and the tests. */
 export function poolsTableDefinition(table: string): CreateTableCommandInput {
-  return {
-    TableName: table,
-    BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: [
-      { AttributeName: POOLS_KEY.partition, AttributeType: 'S' },
-      { AttributeName: POOLS_KEY.sort, AttributeType: 'S' },
-    ],
-    KeySchema: [
-      { AttributeName: POOLS_KEY.partition, KeyType: 'HASH' },
-      { AttributeName: POOLS_KEY.sort, KeyType: 'RANGE' },
-    ],
-  };
+  return tableOfStrings(table, POOLS_KEY);
 }

@@ -53,16 +53,7 @@ export const FLOOR_KEY = { shard: 'floor', clusterId: 'floor' } as const;
 export function tableDefinitions(tables: Tables): readonly CreateTableCommandInput[] {
   return [
     {
-      TableName: tables.heads,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: [
-        { AttributeName: HEADS_KEY.partition, AttributeType: 'S' },
-        { AttributeName: HEADS_KEY.sort, AttributeType: 'S' },
-      ],
-      KeySchema: [
-        { AttributeName: HEADS_KEY.partition, KeyType: 'HASH' },
-        { AttributeName: HEADS_KEY.sort, KeyType: 'RANGE' },
-      ],
+      ...tableOfStrings(tables.heads, HEADS_KEY),
       StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
     },
     {
@@ -78,4 +69,23 @@ export function tableDefinitions(tables: Tables): readonly CreateTableCommandInp
       ],
     },
   ];
+}
+
+/** A table, paid for by use, whose keys are both strings. */
+export function tableOfStrings(
+  table: string,
+  key: { readonly partition: string; readonly sort: string },
+): CreateTableCommandInput {
+  return {
+    TableName: table,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [
+      { AttributeName: key.partition, AttributeType: 'S' },
+      { AttributeName: key.sort, AttributeType: 'S' },
+    ],
+    KeySchema: [
+      { AttributeName: key.partition, KeyType: 'HASH' },
+      { AttributeName: key.sort, KeyType: 'RANGE' },
+    ],
+  };
 }

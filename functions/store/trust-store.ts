@@ -15,6 +15,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { Registration, StaticToken } from './grant.ts';
 import { grantFromItem, grantToItem, type Item } from './grant-item.ts';
+import { tableOfStrings } from './tables.ts';
 
 export const TRUST_KEY = { partition: 'kind', sort: 'id' } as const;
 /** The attribute by which DynamoDB deletes tokens that have expired. */
@@ -122,16 +123,5 @@ function keyOf(kind: Kind, id: string): Item {
 
 /** For engines without infrastructure code of their own: the local service and the tests. */
 export function trustTableDefinition(table: string): CreateTableCommandInput {
-  return {
-    TableName: table,
-    BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: [
-      { AttributeName: TRUST_KEY.partition, AttributeType: 'S' },
-      { AttributeName: TRUST_KEY.sort, AttributeType: 'S' },
-    ],
-    KeySchema: [
-      { AttributeName: TRUST_KEY.partition, KeyType: 'HASH' },
-      { AttributeName: TRUST_KEY.sort, KeyType: 'RANGE' },
-    ],
-  };
+  return tableOfStrings(table, TRUST_KEY);
 }

@@ -1,4 +1,6 @@
+import type { JsonValue } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { JobRequirementsSchema } from '../../functions/gen/bundle/v1/bundle_pb.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { FindingCollector, type Findings } from '../../functions/snapshot/findings.ts';
 import { checkJsonShape } from '../../functions/snapshot/json-shape.ts';
@@ -235,5 +237,21 @@ describe('the shape of ProtoJSON', () => {
     expect(name?.path).toBe(`${'n'.repeat(80)}…`);
     expect(name?.message.length).toBeLessThan(300);
     expect(value?.message).toBe(`"${'v'.repeat(128)}"… (10000 characters) stands where an array belongs.`);
+  });
+});
+
+describe('a double', () => {
+  const faultsOf = (requiredCapacity: unknown): number => {
+    const problems = new FindingCollector();
+    checkJsonShape(JobRequirementsSchema, { requiredCapacity } as JsonValue, problems);
+    return problems.result().findings.length;
+  };
+
+  it.each([0, -1.5, 1e300, '1.5', '-2e-3', 'NaN', 'Infinity', '-Infinity'])('may be %j', (value) => {
+    expect(faultsOf(value)).toBe(0);
+  });
+
+  it.each(['0x10', '', ' 1', '1.', '.5', '1e999', 'nan', true, []])('is not %j', (value) => {
+    expect(faultsOf(value)).toBe(1);
   });
 });

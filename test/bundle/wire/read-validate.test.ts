@@ -8,55 +8,29 @@ const many = <T>(count: number, of: (i: number) => T): readonly T[] =>
 
 describe('a bundle', () => {
   it('is read whole', () => {
-    const question = validateQuestion({
-      bundle: {
-        bundleId: 'b1',
-        pool: 'p',
-        jobs: [
-          {
-            jobName: 'a',
-            requirements: {
-              requiredCapacity: 1.5,
-              requiredCores: 2,
-              requiredGpuCapacity: 0.5,
-              requiredGpuModel: 'L4',
-              requiredCapabilities: [{ name: 'n/x', count: 2, attributeMatches: { speed: '100G' } }],
-              priorityBand: 'gold',
-            },
-            coLocateWith: ['b'],
-            separateFrom: ['c'],
+    const whole = {
+      bundleId: 'b1',
+      pool: 'p',
+      jobs: [
+        {
+          jobName: 'a',
+          requirements: {
+            requiredCapacity: 1.5,
+            requiredCores: 2,
+            requiredGpuCapacity: 0.5,
+            requiredGpuModel: 'L4',
+            requiredCapabilities: [{ name: 'n/x', count: 2, attributeMatches: { speed: '100G' } }],
+            priorityBand: 'gold',
           },
-        ],
-        intraReplicaPlacement: { sameNodeDefault: true, sameAz: 'hard' },
-        resiliencePolicy: { pool: 'q', sameNode: 'forbid', sameAz: 'allow', sameCloud: 'forbid' },
-        state: 'deleting',
-      },
-    });
-    expect(question).toEqual({
-      bundle: {
-        bundleId: 'b1',
-        pool: 'p',
-        jobs: [
-          {
-            jobName: 'a',
-            requirements: {
-              requiredCapacity: 1.5,
-              requiredCores: 2,
-              requiredGpuCapacity: 0.5,
-              requiredGpuModel: 'L4',
-              requiredCapabilities: [{ name: 'n/x', count: 2, attributeMatches: { speed: '100G' } }],
-              priorityBand: 'gold',
-            },
-            coLocateWith: ['b'],
-            separateFrom: ['c'],
-          },
-        ],
-        intraReplicaPlacement: { sameNodeDefault: true, sameAz: 'hard' },
-        resiliencePolicy: { pool: 'q', sameNode: 'forbid', sameAz: 'allow', sameCloud: 'forbid' },
-        state: 'deleting',
-      },
-      pools: undefined,
-    });
+          coLocateWith: ['b'],
+          separateFrom: ['c'],
+        },
+      ],
+      intraReplicaPlacement: { sameNodeDefault: true, sameAz: 'hard' },
+      resiliencePolicy: { pool: 'q', sameNode: 'forbid', sameAz: 'allow', sameCloud: 'forbid' },
+      state: 'deleting',
+    };
+    expect(validateQuestion({ bundle: whole })).toEqual({ bundle: whole, pools: undefined });
   });
 
   it('has the words of the contract where it leaves them out', () => {
