@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { constants, deflateRawSync, gzipSync } from 'node:zlib';
@@ -64,11 +65,24 @@ function gzipOfZeros(bytes: number): Buffer {
  * bytes. Linux lets a process forget its peak; elsewhere only what exceeds all before counts.
  */
 async function peakGrowth(run: () => Promise<void>): Promise<number> {
-  collectGarbage();
+  await settle();
   const forgets = forgetPeak();
   const before = forgets ? process.memoryUsage.rss() : process.resourceUsage().maxRSS * 1024;
   await run();
   return (forgets ? peakBytes() : process.resourceUsage().maxRSS * 1024) - before;
+}
+
+/**
+ * Waits until the process gives no more memory back to the system, which it does for a while
+ * after garbage is collected: what it gave back during a bomb would hide what the bomb takes.
+ */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 20; round++) {
+    const before = process.memoryUsage.rss();
+    collectGarbage();
+    await sleep(50);
+    if (before - process.memoryUsage.rss() < MIB) return;
+  }
 }
 
 /** So that memory which the last bomb took, and nobody uses, does not hide what the next one takes. */
