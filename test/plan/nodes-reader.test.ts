@@ -2,10 +2,9 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NodesReader } from '../../functions/plan/nodes-reader.ts';
 import { bodyKey } from '../../functions/store/bodies.ts';
-import type { Store } from '../../functions/store/commit.ts';
-import { cluster } from '../capacity/builders.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
 import { serveStore, type TestService } from './service.ts';
+import { pushIdle, watched } from './watched-store.ts';
 
 const errors: string[] = [];
 const telemetry = {
@@ -27,37 +26,24 @@ describe.each(engines.slice(0, 1))('on $name', (engine) => {
     store.client.destroy();
   });
 
-  const push = (id: string, counter: bigint, idle: number) => {
-    const snapshot = cluster({ id, types: [{ idle }] });
-    snapshot.logicalCounter = counter;
-    return service.client.push(snapshot);
-  };
+  const push = (id: string, counter: bigint, idle: number) => pushIdle(service, id, counter, idle);
   const mapEtag = async () => (await fetch(`${service.url}/v1/map`)).headers.get('etag');
 
   test('a refresh is another map with the same nodes, and nothing is derived of it', async () => {
-    let read = 0;
-    const counted: Store = {
-      ...store,
-      bodies: Object.assign(Object.create(store.bodies) as Store['bodies'], {
-        read: (refs: Parameters<Store['bodies']['read']>[0]) => {
-          read += refs.length;
-          return store.bodies.read(refs);
-        },
-      }),
-    };
-    const reader = new NodesReader(counted, telemetry);
+    const { store: seen, bodiesRead } = watched(store);
+    const reader = new NodesReader(seen, telemetry);
     await push('a', 1n, 1);
     await push('b', 1n, 2);
     const first = await reader.read('json');
-    expect([first.clusters.length, first.etag, read]).toEqual([2, await mapEtag(), 2]);
+    expect([first.clusters.length, first.etag, bodiesRead()]).toEqual([2, await mapEtag(), 2]);
     await push('a', 2n, 1);
     const refreshed = await reader.read('json');
     expect(refreshed.clusters).toEqual(first.clusters);
     expect(refreshed.etag).not.toBe(first.etag);
-    expect([refreshed.etag, read]).toEqual([await mapEtag(), 2]);
+    expect([refreshed.etag, bodiesRead()]).toEqual([await mapEtag(), 2]);
     await push('b', 2n, 3);
     expect((await reader.read('json')).clusters[1]?.targets[0]?.nodes).toBe(3);
-    expect(read).toBe(3);
+    expect(bodiesRead()).toBe(3);
   });
 
   test('a cluster that cannot be read is left out, of the etag too, as the map does it', async () => {
