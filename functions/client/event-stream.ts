@@ -51,6 +51,9 @@ const LONGEST_PAUSE_MS = 10_000;
 /** The service sends a line at least every 15 s; a connection without any is dead. */
 const SILENCE_MS = 45_000;
 
+/** Characters of an event. Ours have a few thousand; what has this many is something else, and may have no end. */
+const MAX_EVENT_CHARACTERS = 1024 * 1024;
+
 /**
  * Listens until the signal. A stream that breaks off is taken up after the last event that came,
  * as far as the service still has what followed; around a restart an event may come twice, or,
@@ -110,7 +113,16 @@ async function* connect(
     onBegin();
     const events: DeliveredEvent[] = [];
     const parser = createParser({
+      maxBufferSize: MAX_EVENT_CHARACTERS,
       onEvent: ({ data }) => events.push(JSON.parse(data) as DeliveredEvent),
+      onError: ({ type }) => {
+        if (type !== 'max-buffer-size-exceeded') return;
+        throw new UnexpectedAnswerError(
+          'GET',
+          url,
+          `an event of more than ${MAX_EVENT_CHARACTERS} characters comes in`,
+        );
+      },
     });
     const decoder = new TextDecoder();
     for await (const chunk of response.body ?? []) {

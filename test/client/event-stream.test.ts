@@ -117,6 +117,28 @@ describe('The event stream', () => {
     );
   });
 
+  it('takes no event without end', async () => {
+    const megabyte = new TextEncoder().encode('x'.repeat(1024 * 1024));
+    let sent = 0;
+    const endless = new ReadableStream({
+      start: (c) => c.enqueue(new TextEncoder().encode('data: ')),
+      pull: (c) => {
+        sent++;
+        c.enqueue(megabyte);
+      },
+    });
+    const other: typeof fetch = async () =>
+      new Response(endless, { headers: { 'content-type': 'text/event-stream' } });
+    await expect(eventStream({ baseUrl: service.url, fetch: other }).next()).rejects.toThrow(
+      new UnexpectedAnswerError(
+        'GET',
+        `${service.url}/local/events`,
+        'an event of more than 1048576 characters comes in',
+      ),
+    );
+    expect(sent).toBeLessThan(4);
+  });
+
   it('leaves an event of another kind to the caller', () => {
     const event = { id: '1', source: 's', time: 't', detail: { a: 1 } };
     expect(clusterChangeOf({ ...event, 'detail-type': 'Cluster Change Unreadable' })).toBeUndefined();
