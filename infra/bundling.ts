@@ -9,7 +9,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
-import { type BuildOptions, build } from 'esbuild';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { FUNCTIONS, type FunctionName } from './functions.ts';
 
 /** The root of the project. */
@@ -35,6 +35,7 @@ export const BUILD_OPTIONS = {
   alias: { '@aws-sdk/credential-provider-node': './infra/lambda-credentials.ts' },
   sourcemap: 'external',
   sourcesContent: false,
+  metafile: true,
   logLevel: 'silent',
 } as const satisfies BuildOptions;
 
@@ -45,6 +46,8 @@ export interface Bundle {
   readonly file: string;
   /** Bytes of the file, without the map. */
   readonly bytes: number;
+  /** Names of the packages of which something is in the file. */
+  readonly packages: ReadonlySet<string>;
 }
 
 /**
@@ -55,7 +58,7 @@ export interface Bundle {
 export async function bundleFunction(name: FunctionName, folder: string): Promise<Bundle> {
   const target = resolve(folder, name);
   const file = join(target, BUNDLE_FILE);
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...BUILD_OPTIONS,
     entryPoints: [FUNCTIONS[name].entry],
     outfile: file,
@@ -68,7 +71,16 @@ export async function bundleFunction(name: FunctionName, folder: string): Promis
   const text = `${code.text}//# sourceMappingURL=${BUNDLE_FILE}.map\n`;
   await writeFile(file, text);
   await writeFile(`${file}.map`, ownSourceMap(map.text, target));
-  return { folder: target, file, bytes: Buffer.byteLength(text) };
+  return { folder: target, file, bytes: Buffer.byteLength(text), packages: packagesIn(metafile) };
+}
+
+/** What is left of a package when all else was shaken off counts; what is shaken off whole does not. */
+function packagesIn({ outputs }: Metafile): ReadonlySet<string> {
+  const paths = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
+  );
+  const names = paths.map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]);
+  return new Set(names.filter((name) => name !== undefined));
 }
 
 /** Builds all of `names`, each into a folder of its own under `folder`. */

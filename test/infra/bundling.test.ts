@@ -46,6 +46,11 @@ const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
 /** What the SDK asks for within a `try`: signatures for endpoints of several regions, which we have none of. */
 const OPTIONAL = new Set(['@aws-sdk/signature-v4-crt']);
 
+/** Packages that a function may hold; whatever else comes in is to be looked into, and docs/security.md to say so. */
+const EXPECTED_PACKAGES = ['@bufbuild/protobuf', 'fastest-levenshtein', 'hono', 'jose'];
+/** The scopes of the AWS SDK and of Powertools, and what those bring. */
+const OF_AWS = /^@(?:aws|aws-sdk|aws-lambda-powertools|smithy)\/|^(?:bowser|mnemonist|obliterator)$/;
+
 /** A number this far above the truth no longer guards anything. */
 const SLACK_BYTES = 30_000;
 
@@ -124,6 +129,13 @@ describe.each(FUNCTION_NAMES)('the bundle of %s', (name) => {
     const entry = new SourceMap(json).findEntry(line, column);
     expect(entry).toMatchObject({ originalSource: source });
   });
+});
+
+test('the bundles hold the packages that docs/security.md names, and no other', async () => {
+  const held = new Set([...bundles.values()].flatMap(({ packages }) => [...packages]));
+  expect([...held].filter((name) => !OF_AWS.test(name)).sort()).toEqual(EXPECTED_PACKAGES);
+  const page = await readFile(join(ROOT, 'docs/security.md'), 'utf8');
+  for (const name of EXPECTED_PACKAGES) expect(page).toContain(`\`${name}\``);
 });
 
 describe('the built functions, given events of API Gateway', () => {

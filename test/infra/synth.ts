@@ -63,7 +63,7 @@ function emptyBundles(folder: string): ReadonlyMap<FunctionName, Bundle> {
       mkdirSync(own);
       const file = join(own, BUNDLE_FILE);
       writeFileSync(file, `exports.handler = async () => ${JSON.stringify(name)};\n`);
-      return [name, { folder: own, file, bytes: 0 }] as const;
+      return [name, { folder: own, file, bytes: 0, packages: new Set<string>() }] as const;
     }),
   );
 }
