@@ -1,16 +1,20 @@
 /** Conditional requests (RFC 9110, section 13). */
 import type { Context } from 'hono';
 import { ResourceMapError } from '../errors.ts';
+import { type EntityTag, parseEntityTags } from './entity-tags.ts';
 
 /**
- * Whether If-None-Match says that the client has this very representation. The comparison is
- * weak, so the `W/` plays no part.
+ * Reads which representations the client has, from If-None-Match.
+ *
+ * @returns whether the one of an etag is among them. The comparison is weak, so the `W/` plays no part.
+ * @throws ResourceMapError `invalid_precondition`: a client whose tags say nothing would be sent the whole again for ever
  */
-export function matchesEtag(c: Context, etag: string): boolean {
+export function knownRepresentations(c: Context): (etag: string) => boolean {
   const header = c.req.header('if-none-match');
-  if (header === undefined) return false;
-  const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
-  return header.trim() === '*' || header.split(',').some((tag) => opaque(tag) === opaque(etag));
+  if (header === undefined) return () => false;
+  if (header.trim() === '*') return () => true;
+  const known = new Set(tagsOf('If-None-Match', header).map(({ opaque }) => opaque));
+  return (etag) => parseEntityTags(etag)?.some(({ opaque }) => known.has(opaque)) ?? false;
 }
 
 /** What a write expects to stand where it writes. */
@@ -39,19 +43,32 @@ export function writeCondition(c: Context): WriteCondition {
   }
   if (match === undefined) return { kind: 'none' };
   if (match.trim() === '*') return { kind: 'present' };
-  const tags = match.split(',').map((tag) => /^(W\/)?"([^"]*)"$/.exec(tag.trim()));
-  if (tags.includes(null)) {
-    throw invalidPrecondition(
-      `If-Match is ${shown(match)}; send the ETag of an answer as it came, with its quotes, or "*".`,
-    );
-  }
-  return { kind: 'match', tags: tags.flatMap((tag) => (tag?.[1] === undefined ? (tag?.[2] ?? []) : [])) };
+  const tags = tagsOf('If-Match', match);
+  // A list may be empty, but no write can then happen: it is the slip of an empty variable.
+  if (tags.length === 0) throw noTags('If-Match', match);
+  return { kind: 'match', tags: tags.filter(({ weak }) => !weak).map(({ opaque }) => opaque) };
+}
+
+function tagsOf(name: string, header: string): readonly EntityTag[] {
+  const tags = parseEntityTags(header);
+  if (tags === undefined) throw noTags(name, header);
+  return tags;
+}
+
+function noTags(name: string, header: string): ResourceMapError {
+  return invalidPrecondition(
+    `${name} is ${shown(header)}; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".`,
+  );
 }
 
 function invalidPrecondition(detail: string): ResourceMapError {
   return new ResourceMapError('invalid_precondition', detail);
 }
 
+/** Characters of a header that an error shows. */
+const SHOWN_CHARACTERS = 100;
+
 function shown(header: string): string {
-  return JSON.stringify(header.slice(0, 100));
+  const start = JSON.stringify(header.slice(0, SHOWN_CHARACTERS));
+  return header.length > SHOWN_CHARACTERS ? `${start}…` : start;
 }

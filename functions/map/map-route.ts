@@ -4,7 +4,7 @@ import { narrow } from '../globalmap/filter.ts';
 import { spliceClockJson, spliceMapJson } from '../globalmap/splice-json.ts';
 import { spliceClockProtobuf, spliceMapProtobuf } from '../globalmap/splice-protobuf.ts';
 import type { App } from '../http/app.ts';
-import { matchesEtag } from '../http/conditional.ts';
+import { knownRepresentations } from '../http/conditional.ts';
 import { encodePieces, type SendOptions, sendEncoded } from '../http/send-pieces.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import { filterOf, notModified, patienceOf, wantedForm } from './map-request.ts';
@@ -24,6 +24,7 @@ export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerByte
   app.get('/v1/map', async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);
+    const isKnown = knownRepresentations(c);
     const { patience, headers } = patienceOf(c, changes);
     const look = async () => {
       const heads = narrow(await map.includedHeads(), filter, filterFacts);
@@ -32,10 +33,10 @@ export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerByte
     const { heads, etag } = await waits.lookUntil(
       c.get('principal'),
       look,
-      (seen) => !matchesEtag(c, seen.etag),
+      (seen) => !isKnown(seen.etag),
       patience,
     );
-    if (matchesEtag(c, etag)) return notModified(c, etag, headers);
+    if (isKnown(etag)) return notModified(c, etag, headers);
 
     const sendAs = (sentEtag: string): SendOptions => ({
       zipped: wanted.zipped,
@@ -51,7 +52,7 @@ export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerByte
     const { readable, bodies } = await map.readBodies(heads, wanted);
     // What could not be read is not in the map, and so not in its etag.
     const sentEtag = readable === heads ? etag : clockEtag(readable.map(versionOf), filter, wanted.format);
-    if (matchesEtag(c, sentEtag)) return notModified(c, sentEtag, headers);
+    if (isKnown(sentEtag)) return notModified(c, sentEtag, headers);
     const entries = readable.map((head) => entryOf(head, bodies));
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
     const answer = encodePieces(splice(entries), wanted.zipped);
@@ -62,9 +63,10 @@ export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerByte
   app.get('/v1/map/clock', async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);
+    const isKnown = knownRepresentations(c);
     const versions = narrow(await map.includedHeads(), filter, filterFacts).map(versionOf);
     const etag = clockEtag(versions, filter, wanted.format);
-    if (matchesEtag(c, etag)) return notModified(c, etag);
+    if (isKnown(etag)) return notModified(c, etag);
     const splice = wanted.format === 'protobuf' ? spliceClockProtobuf : spliceClockJson;
     return sendEncoded(c, encodePieces(splice(versions), wanted.zipped), {
       zipped: wanted.zipped,

@@ -33,7 +33,7 @@ export const MAP_OPERATIONS = {
       },
       304: { ...STILL_STANDS, headers: ['Cache-Control', 'ETag', 'Preference-Applied', 'Vary'] },
     },
-    problems: ['map_too_large', 'too_many_waits'],
+    problems: ['invalid_precondition', 'map_too_large', 'too_many_waits'],
   },
 
   'GET /v1/map/clock': {
@@ -48,7 +48,7 @@ export const MAP_OPERATIONS = {
       200: { description: 'The clock.', body: VectorClockSchema, headers: [...LARGE_HEADERS, 'ETag'] },
       304: STILL_STANDS,
     },
-    problems: ['map_too_large'],
+    problems: ['invalid_precondition', 'map_too_large'],
   },
 
   'POST /v1/map/sync': {

@@ -29,7 +29,7 @@ export const POOL_OPERATIONS = {
       200: STORED,
       304: { description: 'What the client has still stands.', headers: ['Cache-Control', 'ETag', 'Vary'] },
     },
-    problems: ['pool_not_found'],
+    problems: ['invalid_precondition', 'pool_not_found'],
   },
   'PUT /v1/pools/{name}': {
     id: 'putPool',

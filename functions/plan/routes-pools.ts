@@ -6,7 +6,7 @@ import { readOnePool } from '../bundle/wire/read-pool.ts';
 import { ResourceMapError } from '../errors.ts';
 import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../gen/bundle/v1/pool_pb.ts';
 import type { App, AppEnv } from '../http/app.ts';
-import { matchesEtag, type WriteCondition, writeCondition } from '../http/conditional.ts';
+import { knownRepresentations, type WriteCondition, writeCondition } from '../http/conditional.ts';
 import { responseFormat } from '../http/media-type.ts';
 import { refuseUnknownParameters } from '../http/query.ts';
 import type { BodyLimits } from '../http/read-body.ts';
@@ -48,10 +48,11 @@ export function poolRoutes(app: App, { pools, telemetry }: PoolDeps): void {
     refuseUnknownParameters(c, []);
     const name = poolNameOf(c);
     const { format } = responseFormat(c);
+    const isKnown = knownRepresentations(c);
     const kept = await pools.read(name);
     if (kept === undefined) throw notFound(name);
     const etag = etagOf(kept.version, format);
-    if (matchesEtag(c, etag)) return c.body(null, 304, { ...REVALIDATE, etag });
+    if (isKnown(etag)) return c.body(null, 304, { ...REVALIDATE, etag });
     return respondPool(c, kept, 200);
   });
 
@@ -110,9 +111,9 @@ function etagOf(version: string, format: WireFormat): string {
   return `"${version}.${SUFFIX[format]}"`;
 }
 
-/** A writer may have read the pool in either format. */
+/** A writer may have read the pool in either format. A tag of another form is that of no pool, and so matches none. */
 function versionsOf(tags: readonly string[]): readonly string[] {
-  return tags.map((tag) => tag.replace(/\.(pb|json)$/, ''));
+  return tags.flatMap((tag) => /^([0-9a-f]{32})\.(?:pb|json)$/.exec(tag)?.[1] ?? []);
 }
 
 function poolCondition(condition: WriteCondition): PoolCondition {

@@ -47,8 +47,8 @@ export type PutOutcome =
   /** The condition does not hold, and nothing was changed. */
   | { readonly outcome: 'refused' };
 
-/** DynamoDB takes as many values in one IN; nobody has seen as many versions of one pool. */
-const MAX_VERSIONS = 100;
+/** DynamoDB takes as many values in one IN. */
+const MAX_IN_VALUES = 100;
 
 const NOTHING_THERE = 'attribute_not_exists(poolName)';
 const SOMETHING_THERE = 'attribute_exists(poolName)';
@@ -178,12 +178,21 @@ function clauseOf(condition: PoolCondition, version: string): Clause {
   }
 }
 
+/**
+ * DynamoDB takes 4 KB of expression, which is over 600 versions; the headers of a request, which end
+ * at 16 KB, have room for 430.
+ */
 function oneOf(versions: readonly string[]): Clause {
   // No version is empty, so an empty list expects what never is.
-  const asked = versions.length === 0 ? [''] : versions.slice(0, MAX_VERSIONS);
+  const asked = versions.length === 0 ? [''] : [...new Set(versions)];
+  const names = asked.map((_, i) => `:${i}`);
+  const clauses = Array.from({ length: Math.ceil(names.length / MAX_IN_VALUES) }, (_, i) => {
+    const some = names.slice(i * MAX_IN_VALUES, (i + 1) * MAX_IN_VALUES);
+    return `version IN (${some.join(', ')})`;
+  });
   return {
-    expression: `version IN (${asked.map((_, i) => `:v${i}`).join(', ')})`,
-    values: Object.fromEntries(asked.map((version, i) => [`:v${i}`, { S: version }])),
+    expression: clauses.join(' OR '),
+    values: Object.fromEntries(asked.map((version, i) => [`:${i}`, { S: version }])),
   };
 }
 

@@ -100,6 +100,16 @@ describe.each(engines)('pools on $name', ({ endpoint }) => {
     expect(await wordOf(name)).toBe('b');
   });
 
+  it('are replaced and removed by who expects one of many versions, the last of them as well', async () => {
+    const { name, version } = await created('a');
+    const others = Array.from({ length: 430 }, (_, n) => String(n).padStart(32, '0'));
+    expect(await store.put(pool(name, 'b'), expecting(...others))).toEqual({ outcome: 'refused' });
+    const put = await store.put(pool(name, 'b'), expecting(...others, version, version));
+    if (put.outcome !== 'replaced') throw new Error(`The pool was ${put.outcome}.`);
+    expect(await store.remove(name, others)).toBe('refused');
+    expect(await store.remove(name, [...others, put.version])).toBe('removed');
+  });
+
   it('take a change that was made before for made, since its client may not know', async () => {
     const { name, version } = await created('a');
     await store.put(pool(name, 'b'), expecting(version));

@@ -117,6 +117,16 @@ describe.each(engines)('on $name', (engine) => {
       expect((await send(`${service.url}/v1/map`, { 'if-none-match': '"other"' })).status).toBe(200);
     });
 
+    it('is 400 for who sends no tags, who would be sent the whole map for ever', async () => {
+      const etag = String((await send(`${service.url}/v1/map`)).headers.etag);
+      for (const path of ['/v1/map', '/v1/map/clock']) {
+        const { status, body } = await send(`${service.url}${path}`, {
+          'if-none-match': etag.replaceAll('"', ''),
+        });
+        expect([status, JSON.parse(body.toString()).code]).toEqual([400, 'invalid_precondition']);
+      }
+    });
+
     it('is no 304 for a cache that holds the other format', async () => {
       const { headers } = await send(`${service.url}/v1/map`, PROTOBUF);
       const json = await send(`${service.url}/v1/map`, { 'if-none-match': String(headers.etag) });

@@ -336,7 +336,10 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> 
     const change = operation.startsWith('PUT') ? jsonBody(OTHER_POOL) : (as: Call): Call => as;
     return call(operation, (as) => withHeaders({ ...change(as), path }, { 'if-match': '"another"' }));
   },
-  invalid_precondition: (operation) => call(operation, (as) => withHeaders(as, { 'if-match': 'no tag' })),
+  invalid_precondition: (operation) =>
+    call(operation, (as) =>
+      withHeaders(as, { [operation.startsWith('GET') ? 'if-none-match' : 'if-match']: 'no tag' }),
+    ),
   precondition_required: async (operation) => {
     const { path } = await madePool();
     return call(operation, (as) => ({ ...jsonBody(OTHER_POOL)(as), path }));

@@ -74,6 +74,38 @@ describe('PUT /v1/pools/{name}', () => {
     expect(changed.status).toBe(200);
   });
 
+  it.each(['PUT', 'DELETE'])(
+    'reads every tag of If-Match for a %s, however many there are',
+    async (method) => {
+      const etag = await created(`many-${method}`, 'a');
+      const other = (n: number) => `"${String(n).padStart(32, '0')}.json"`;
+      // As many as a request has room for.
+      const before = Array.from({ length: 400 }, (_, n) => other(n));
+      const call400 = (...last: readonly string[]) =>
+        call(method, `/v1/pools/many-${method}`, method === 'PUT' ? pool('b') : undefined, {
+          'if-match': [...before, ...last].join(','),
+        });
+      expect((await call400()).status).toBe(412);
+      expect((await call400(etag)).status).toBe(method === 'PUT' ? 200 : 204);
+    },
+  );
+
+  it('takes a comma within the quotes of a tag for a part of it, and passes over empty elements', async () => {
+    const etag = await created('commas', 'a');
+    const put = (word: string, list: string) =>
+      call('PUT', '/v1/pools/commas', pool(word), { 'if-match': list });
+    const [opaque] = etag.split('"').filter((part) => part !== '');
+    expect((await put('b', `"x,${opaque}"`)).status).toBe(412);
+    expect((await put('b', `,, "x,y" ,\t${etag} ,`)).status).toBe(200);
+  });
+
+  it('takes a tag for what it is, whatever it begins with', async () => {
+    const etag = await created('exactly', 'a');
+    for (const tag of [etag.replace('.json', ''), etag.replace('.json', '.xml')]) {
+      expect((await call('PUT', '/v1/pools/exactly', pool('b'), { 'if-match': tag })).status).toBe(412);
+    }
+  });
+
   it('takes no weak ETag, which says too little to write on', async () => {
     const etag = await created('weak', 'a');
     expect((await call('PUT', '/v1/pools/weak', pool('b'), { 'if-match': `W/${etag}` })).status).toBe(412);
@@ -125,13 +157,21 @@ describe('PUT /v1/pools/{name}', () => {
     ],
     [
       { 'if-match': 'nonsense' },
-      'If-Match is "nonsense"; send the ETag of an answer as it came, with its quotes, or "*".',
+      'If-Match is "nonsense"; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".',
+    ],
+    [
+      { 'if-match': ' , ' },
+      'If-Match is ","; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".',
+    ],
+    [
+      { 'if-match': `"a" ${'b'.repeat(97)}` },
+      `If-Match is "\\"a\\" ${'b'.repeat(96)}"…; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".`,
     ],
     [
       { 'if-match': '*', 'if-none-match': '*' },
       'The request has both If-Match and If-None-Match; send one of them.',
     ],
-  ])('refuses a condition that it cannot hold to: %j', async (headers, detail) => {
+  ])('refuses a condition that it cannot hold to: %#', async (headers, detail) => {
     expect(await call('PUT', '/v1/pools/odd', pool('a'), headers)).toMatchObject({
       status: 400,
       body: { code: 'invalid_precondition', detail },
@@ -210,6 +250,19 @@ describe('GET /v1/pools', () => {
       headers: { accept: 'application/x-protobuf', 'if-none-match': etag },
     });
     expect([other.status, other.headers.get('etag')]).toEqual([200, etag.replace('json', 'pb')]);
+  });
+
+  it('finds its ETag among all that If-None-Match lists, weak or strong', async () => {
+    const etag = await created('known', 'a');
+    const get = (list: string) => call('GET', '/v1/pools/known', undefined, { 'if-none-match': list });
+    const many = '"a,b",'.repeat(1_000);
+    expect((await get(many)).status).toBe(200);
+    expect((await get(`${many}W/${etag}`)).status).toBe(304);
+    expect((await get('')).status).toBe(200);
+    expect((await get(etag.slice(1))).body).toMatchObject({
+      code: 'invalid_precondition',
+      detail: `If-None-Match is ${JSON.stringify(etag.slice(1))}; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".`,
+    });
   });
 
   it('says so where there is no such pool', async () => {
