@@ -5,6 +5,7 @@ import {
   clone,
   create,
   type DescMessage,
+  equals,
   fromBinary,
   type MessageInitShape,
   type MessageShape,
@@ -132,7 +133,10 @@ export interface PutPoolOptions extends CallOptions {
    * (`precondition_required`).
    */
   readonly ifMatch?: string;
-  /** Fails where there is a pool of the name, even the same one (`pool_changed`). */
+  /**
+   * Fails where there is a pool of the name, even the same one (`pool_changed`). Only where the
+   * answer of an earlier try was lost is the same one taken for what that try made.
+   */
   readonly onlyCreate?: boolean;
 }
 
@@ -167,7 +171,10 @@ export interface Client {
   getPool(poolName: string, options?: CallOptions): Promise<StoredPool>;
   /** Creates a pool, or replaces the one that `ifMatch` names. */
   putPool(pool: MessageInitShape<typeof PoolSchema>, options?: PutPoolOptions): Promise<StoredPool>;
-  /** Removes a pool; where `ifMatch` is given, only as long as it is that one (`pool_changed`). */
+  /**
+   * Removes a pool; where `ifMatch` is given, only as long as it is that one (`pool_changed`).
+   * Where the answer of an earlier try was lost, a pool that is not there is removed.
+   */
   deletePool(poolName: string, options?: CallOptions & { readonly ifMatch?: string }): Promise<void>;
   /**
    * Whether a bundle can ever be placed: by the configured pools over the present map, or by
@@ -210,6 +217,19 @@ export function createClient(options: ClientOptions): Client {
       ...(await encoded(toBinary(ClusterResourceMapSchema, snapshot))),
       signal,
     });
+  };
+
+  const getPool = async (poolName: string, { signal }: CallOptions = {}): Promise<StoredPool> =>
+    ask(StoredPoolSchema, { method: 'GET', path: poolPath(poolName), signal });
+
+  /** The pool as it stands, or nothing where there is none of the name. */
+  const findPool = async (poolName: string, options: CallOptions): Promise<StoredPool | undefined> => {
+    try {
+      return await getPool(poolName, options);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'pool_not_found') return undefined;
+      throw error;
+    }
   };
 
   return {
@@ -324,33 +344,43 @@ export function createClient(options: ClientOptions): Client {
       return (await ask(PoolListSchema, { method: 'GET', path: '/v1/pools', signal })).pools;
     },
 
-    async getPool(poolName, { signal } = {}) {
-      return ask(StoredPoolSchema, { method: 'GET', path: poolPath(poolName), signal });
-    },
+    getPool,
 
-    async putPool(init, { ifMatch, onlyCreate, signal } = {}) {
+    async putPool(init, { ifMatch, onlyCreate, ...options } = {}) {
       const pool = create(PoolSchema, init);
       const { body, headers } = await encoded(toBinary(PoolSchema, pool));
-      return ask(StoredPoolSchema, {
-        method: 'PUT',
-        path: poolPath(pool.poolName),
-        body,
-        headers: {
-          ...headers,
-          ...ifMatchHeader(ifMatch),
-          ...(onlyCreate === true ? { 'if-none-match': '*' } : {}),
-        },
-        signal,
-      });
+      try {
+        return await ask(StoredPoolSchema, {
+          method: 'PUT',
+          path: poolPath(pool.poolName),
+          body,
+          headers: {
+            ...headers,
+            ...ifMatchHeader(ifMatch),
+            ...(onlyCreate === true ? { 'if-none-match': '*' } : {}),
+          },
+          ...options,
+        });
+      } catch (error) {
+        // With If-Match the service itself takes a change that is made already for made.
+        if (onlyCreate !== true || !mayBeOurs(error)) throw error;
+        const kept = await findPool(pool.poolName, options);
+        if (kept?.pool === undefined || !equals(PoolSchema, kept.pool, pool)) throw error;
+        return kept;
+      }
     },
 
-    async deletePool(poolName, { ifMatch, signal } = {}) {
-      await send(transport, {
-        method: 'DELETE',
-        path: poolPath(poolName),
-        headers: ifMatchHeader(ifMatch),
-        signal,
-      });
+    async deletePool(poolName, { ifMatch, ...options } = {}) {
+      try {
+        await send(transport, {
+          method: 'DELETE',
+          path: poolPath(poolName),
+          headers: ifMatchHeader(ifMatch),
+          ...options,
+        });
+      } catch (error) {
+        if (!mayBeOurs(error) || (await findPool(poolName, options)) !== undefined) throw error;
+      }
     },
 
     async validateBundle(question, { signal } = {}) {
@@ -380,6 +410,12 @@ function conflictingMark(error: unknown): bigint | undefined {
   if (!(error instanceof ApiError)) return undefined;
   const conflict = error.code === 'counter_regressed' || error.code === 'counter_reused';
   return conflict ? error.problem.highWaterMark : undefined;
+}
+
+/** Whether what stands in the way of a change to a pool may be that very change, made by a try without an answer. */
+function mayBeOurs(error: unknown): boolean {
+  if (!(error instanceof ApiError) || !error.mayBeDone) return false;
+  return error.code === 'pool_changed' || error.code === 'pool_not_found';
 }
 
 /** What the options of a client mean for its requests. */

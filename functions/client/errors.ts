@@ -26,12 +26,18 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: ProblemCode;
   readonly problem: Problem;
+  /**
+   * Whether an earlier try of the call may have been carried out: it had no answer, or one of
+   * 5xx. What the service refuses then may be what that try has done.
+   */
+  readonly mayBeDone: boolean;
 
-  constructor(problem: Problem) {
+  constructor(problem: Problem, { mayBeDone = false }: { readonly mayBeDone?: boolean } = {}) {
     super(`[${problem.code}] ${problem.detail}`);
     this.status = problem.status;
     this.code = problem.code;
     this.problem = problem;
+    this.mayBeDone = mayBeDone;
   }
 
   /** Whether the same request can succeed later: 408, 429 and 5xx. */

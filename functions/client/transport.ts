@@ -1,7 +1,8 @@
 /**
  * Requests with retries. Every request of the API may be repeated: reads by their nature, a push
  * because the same push again is a success. So a request that got no answer, or one of 408, 429
- * or 5xx, is sent again after a random wait.
+ * or 5xx, is sent again after a random wait. Where a second time is not as good as the first, the
+ * error says that the first may have done it.
  */
 import { ApiError, ConnectionError, parseProblem, UnexpectedAnswerError } from './errors.ts';
 import { pause } from './pause.ts';
@@ -63,10 +64,12 @@ export interface HttpAnswer {
  */
 export async function send(options: TransportOptions, request: HttpRequest): Promise<HttpAnswer> {
   const { attempts, baseMs, capMs } = options.retry;
+  let mayBeDone = false;
   for (let attempt = 1; ; attempt++) {
-    const outcome = await tryOnce(options, request);
+    const outcome = await tryOnce(options, request, mayBeDone);
     if (outcome.kind === 'answer') return outcome.answer;
     if (attempt >= attempts) throw outcome.error;
+    mayBeDone ||= outcome.mayBeDone;
     const jitterMs = Math.random() * Math.min(capMs, baseMs * 2 ** (attempt - 1));
     await pause(Math.max(jitterMs, outcome.retryAfterMs), request.signal);
   }
@@ -74,9 +77,19 @@ export async function send(options: TransportOptions, request: HttpRequest): Pro
 
 type Outcome =
   | { readonly kind: 'answer'; readonly answer: HttpAnswer }
-  | { readonly kind: 'try-again'; readonly error: Error; readonly retryAfterMs: number };
+  | {
+      readonly kind: 'try-again';
+      readonly error: Error;
+      readonly mayBeDone: boolean;
+      readonly retryAfterMs: number;
+    };
 
-async function tryOnce(options: TransportOptions, request: HttpRequest): Promise<Outcome> {
+/** @param mayBeDone whether an earlier try may have been carried out */
+async function tryOnce(
+  options: TransportOptions,
+  request: HttpRequest,
+  mayBeDone: boolean,
+): Promise<Outcome> {
   request.signal?.throwIfAborted();
   // A base URL may have a path of its own, such as the stage of an API gateway.
   const url = options.baseUrl.href.replace(/\/$/, '') + request.path;
@@ -87,7 +100,8 @@ async function tryOnce(options: TransportOptions, request: HttpRequest): Promise
     answer = await exchange(options, request, url, token);
   } catch (cause) {
     request.signal?.throwIfAborted();
-    return { kind: 'try-again', error: new ConnectionError(request.method, url, cause), retryAfterMs: 0 };
+    const error = new ConnectionError(request.method, url, cause);
+    return { kind: 'try-again', error, mayBeDone: true, retryAfterMs: 0 };
   }
   if ((answer.status >= 200 && answer.status < 300) || answer.status === 304)
     return { kind: 'answer', answer };
@@ -100,11 +114,17 @@ async function tryOnce(options: TransportOptions, request: HttpRequest): Promise
           url,
           `the answer is ${answer.status} without problem details`,
         )
-      : new ApiError(problem);
+      : new ApiError(problem, { mayBeDone });
   // A gateway in front of the service answers 502, 503 and 504 in its own words.
   const retryable = answer.status === 408 || answer.status === 429 || answer.status >= 500;
   if (!retryable) throw error;
-  return { kind: 'try-again', error, retryAfterMs: retryAfterMs(answer.headers) };
+  // 408 and 429 are said before anything is done; a gateway says 502 and 504 of what it cannot know.
+  return {
+    kind: 'try-again',
+    error,
+    mayBeDone: answer.status >= 500,
+    retryAfterMs: retryAfterMs(answer.headers),
+  };
 }
 
 async function exchange(

@@ -5,13 +5,15 @@ import type { AddressInfo } from 'node:net';
 
 /**
  * What becomes of one request: it passes; it is lost on the way there; it arrives and its answer
- * is lost, or breaks off in the middle; or the proxy answers in the service's place.
+ * is lost, breaks off in the middle, or comes too late for the proxy, which answers 504 by then; or
+ * the proxy answers in the service's place.
  */
 export type Fate =
   | 'pass'
   | 'lose-request'
   | 'lose-answer'
   | 'break-answer'
+  | 'time-out'
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
 
 export interface SeenRequest {
@@ -43,7 +45,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     else if (typeof fate === 'object') response.writeHead(fate.status, fate.headers).end(fate.body);
     else await forward(fate, response);
 
-    async function forward(how: 'pass' | 'lose-answer' | 'break-answer', to: ServerResponse): Promise<void> {
+    async function forward(how: Exclude<Fate, object | 'lose-request'>, to: ServerResponse): Promise<void> {
       const { host: _host, connection: _connection, 'content-length': _length, ...rest } = headers;
       let answer: Response;
       let body: Buffer;
@@ -61,6 +63,10 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       }
       if (how === 'lose-answer') {
         request.socket.destroy();
+        return;
+      }
+      if (how === 'time-out') {
+        to.writeHead(504).end('<html>');
         return;
       }
       to.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': body.length });
