@@ -24,7 +24,7 @@ export function targetTable(targets: readonly TargetCapacity[]): string {
       { title: 'MODEL' },
       ...COUNTS,
       { title: 'PRICE/H', align: 'right' },
-      { title: 'AGE', align: 'right' },
+      { title: 'COLLECTED AGO', align: 'right' },
       { title: 'FREE ON A NODE (free×nodes)' },
     ],
     shown.map((target) => [
@@ -50,7 +50,7 @@ export function groupTable(groups: readonly CapacityGroup[], titles: readonly st
       ...titles.map((title) => ({ title })),
       ...COUNTS,
       { title: 'PRICE/H', align: 'right' },
-      { title: 'OLDEST', align: 'right' },
+      { title: 'OLDEST COLLECTED AGO', align: 'right' },
       { title: 'FREE ON A NODE (free×nodes)' },
     ],
     groups.map((group) => [

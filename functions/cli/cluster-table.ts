@@ -9,7 +9,7 @@ export function clusterTable(clusters: readonly ClusterStatus[]): string {
       { title: 'CLUSTER' },
       { title: 'STATE' },
       { title: 'COUNTER', align: 'right' },
-      { title: 'AGE', align: 'right' },
+      { title: 'RECEIVED AGO', align: 'right' },
       { title: 'WHERE' },
       { title: 'FREE', align: 'right' },
       { title: 'TOTAL', align: 'right' },

@@ -1,12 +1,23 @@
 /** Whatever ended a command, as the lines that a person reads and the code that a script reads. */
 import { ApiError, ConnectionError, UnexpectedAnswerError } from '../client/errors.ts';
-import { ResourceMapError } from '../errors.ts';
+import { connectionRemedy } from './connection-remedy.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';
+import { inTermsOfRmap } from './remedies.ts';
 
-/** The command line, or a file that it names, cannot be used. */
+/** The command line, or a file that it names, cannot be used. The message names the file, if it is one. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+  /** More lines, below the message. */
+  readonly lines: readonly string[];
+
+  constructor(
+    message: string,
+    { lines = [], ...options }: ErrorOptions & { lines?: readonly string[] } = {},
+  ) {
+    super(message, options);
+    this.lines = lines;
+  }
 }
 
 export interface Failure {
@@ -15,40 +26,40 @@ export interface Failure {
 }
 
 export function failureOf(thrown: unknown): Failure {
-  if (thrown instanceof UsageError) return { lines: [printable(thrown.message)], exitCode: EXIT.usage };
+  if (thrown instanceof UsageError)
+    return { lines: [printable(thrown.message), ...thrown.lines], exitCode: EXIT.usage };
   if (thrown instanceof ApiError) {
     const { findings = [], omittedFindings = 0, requestId } = thrown.problem;
     return {
       lines: [
-        printable(thrown.message),
+        printable(inTermsOfRmap(thrown).message),
         ...findingLines(findings, omittedFindings),
-        ...(thrown.problem.code === 'unauthenticated'
-          ? ['  --token-file, RMAP_TOKEN_FILE or RMAP_TOKEN gives rmap one.']
-          : []),
         ...(thrown.status >= 500 && requestId !== undefined ? [`  request id ${printable(requestId)}`] : []),
       ],
-      exitCode: EXIT.refused,
+      exitCode: thrown.retryable ? EXIT.unreachable : EXIT.refused,
     };
   }
-  if (thrown instanceof ResourceMapError) {
-    const { findings = [], omittedFindings = 0 } = thrown.details;
+  if (thrown instanceof ConnectionError || thrown instanceof UnexpectedAnswerError)
     return {
-      lines: [printable(thrown.message), ...findingLines(findings, omittedFindings)],
-      exitCode: EXIT.refused,
-    };
-  }
-  if (thrown instanceof ConnectionError) {
-    return {
-      lines: [
-        printable(thrown.message),
-        '  Is the service running? npm start starts one; --url or RMAP_URL names another.',
-      ],
+      lines: [printable(thrown.message), `  ${connectionRemedy(thrown)}`],
       exitCode: EXIT.unreachable,
     };
-  }
-  if (thrown instanceof UnexpectedAnswerError)
-    return { lines: [printable(thrown.message)], exitCode: EXIT.unreachable };
-  throw thrown;
+  const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  return {
+    lines: [
+      'rmap failed; this is a fault of rmap, and these lines tell its authors where:',
+      ...stack.split('\n').map(printable),
+    ],
+    exitCode: EXIT.fault,
+  };
+}
+
+/** Tells what became of one of several files. @returns the exit code that it asks for */
+export function tellFailureOf(file: string, thrown: unknown): ExitCode {
+  const { lines, exitCode } = failureOf(thrown);
+  const name = thrown instanceof UsageError ? '' : `${printable(file)}: `;
+  process.stderr.write(`${name}${lines.join('\n')}\n`);
+  return exitCode;
 }
 
 /** A finding, of ours or as it came from a service. */
@@ -63,7 +74,9 @@ interface ShownFinding {
 export function findingLines(findings: readonly ShownFinding[], omitted: number): readonly string[] {
   return [
     ...findings.map((f) =>
-      printable(`  ${f.severity} ${f.code} ${f.path === '' ? '(snapshot)' : f.path}: ${f.message}`),
+      printable(
+        `  ${f.severity} ${f.code} ${f.path === '' ? '(snapshot)' : f.path}: ${f.message.replace('?allow_jump=true', '--allow-jump')}`,
+      ),
     ),
     ...(omitted > 0 ? [`  … and ${omitted} more`] : []),
   ];

@@ -1,6 +1,7 @@
 /** What every command that speaks to a service takes. */
 import { type Command, Option } from 'commander';
 import { type Client, type ClientOptions, createClient } from '../client/client.ts';
+import { bearerToken } from '../http/auth/bearer.ts';
 import { UsageError } from './failure.ts';
 import { readTokenFile } from './token-file.ts';
 
@@ -27,11 +28,41 @@ export function withGlobalOptions(command: Command): Command {
       ).env('RMAP_TOKEN'),
     )
     .addOption(
-      new Option('--token-file <file>', 'file that the bearer token is in; read anew at each request')
-        .env('RMAP_TOKEN_FILE')
-        .conflicts('token'),
+      new Option(
+        '--token-file <file>',
+        'file that the bearer token is in; read anew at each request. Either option goes before both variables',
+      ).env('RMAP_TOKEN_FILE'),
     )
-    .option('--json', 'print JSON for programs instead of text for people', false);
+    .option('--json', 'print JSON for programs instead of text for people', false)
+    .hook('preAction', settleToken);
+}
+
+/**
+ * Leaves one token where two are given: what the command line says goes before what the environment
+ * says, as it does for the URL. Two in one place are none, since nothing says which is meant.
+ */
+function settleToken(command: Command): void {
+  for (const option of ['token', 'tokenFile']) {
+    // What is set to nothing is not set: a variable of a CI system, say.
+    if (sourceOf(command, option) === 'env' && command.getOptionValue(option) === '')
+      command.setOptionValue(option, undefined);
+  }
+  const [token, file] = [sourceOf(command, 'token'), sourceOf(command, 'tokenFile')];
+  if (token === undefined || file === undefined) return;
+  if (token === file) {
+    throw new UsageError(
+      token === 'env'
+        ? 'RMAP_TOKEN and RMAP_TOKEN_FILE are both set; unset one, or give --token-file, which goes before both.'
+        : 'Both --token and --token-file are given; give one.',
+    );
+  }
+  command.setOptionValue(token === 'env' ? 'token' : 'tokenFile', undefined);
+}
+
+/** Where an option's value is from; nothing where it has none. */
+function sourceOf(command: Command, option: string): 'cli' | 'env' | undefined {
+  if (command.getOptionValue(option) === undefined) return undefined;
+  return command.getOptionValueSource(option) === 'env' ? 'env' : 'cli';
 }
 
 /** @throws UsageError */
@@ -44,6 +75,19 @@ export function serviceOf({ url, token, tokenFile }: GlobalOptions): ClientOptio
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`${JSON.stringify(url)} is no URL; --url takes one such as ${DEFAULT_URL}.`);
   }
+  if (token !== undefined) refuseNoToken(token);
   const bearer = tokenFile === undefined ? token : () => readTokenFile(tokenFile);
   return { baseUrl: url, retry: RETRY, ...(bearer === undefined ? {} : { token: bearer }) };
+}
+
+/** What could not stand in a header would look like a service that is not there. The token itself is never shown. */
+function refuseNoToken(token: string): void {
+  try {
+    bearerToken(`Bearer ${token}`);
+  } catch (cause) {
+    throw new UsageError(
+      `The ${token.length} characters of --token or RMAP_TOKEN are not one token; give the token, and nothing else.`,
+      { cause },
+    );
+  }
 }

@@ -1,17 +1,31 @@
 /** Files that a command line names; `-` is standard input. */
 import { readFile } from 'node:fs/promises';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-import { MalformedBodyError } from '../errors.ts';
+import { ResourceMapError } from '../errors.ts';
 import { decodeMessage } from '../snapshot/decode.ts';
-import { UsageError } from './failure.ts';
+import { findingLines, UsageError } from './failure.ts';
 
-/** @throws UsageError where the file cannot be read */
+/** @throws UsageError that names the file, where it cannot be read or is empty */
 export async function readInput(file: string): Promise<Uint8Array> {
+  const bytes = await (file === '-' ? standardInput() : readNamed(file));
+  if (bytes.length > 0) return bytes;
+  throw new UsageError(file === '-' ? 'Standard input is empty.' : `${file} is empty.`);
+}
+
+/** Reads a file whole. @throws UsageError that names it, where it cannot be read */
+export async function readNamed(file: string): Promise<Uint8Array> {
   try {
-    return file === '-' ? await standardInput() : await readFile(file);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    return await readFile(file);
+  } catch (cause) {
+    throw new UsageError(`${file} cannot be read: ${systemReason(cause)}`, { cause });
   }
+}
+
+/** What the system has against a file, without the file's name and the call, which Node puts behind it. */
+export function systemReason(cause: unknown): string {
+  const { message, syscall } = cause as NodeJS.ErrnoException;
+  const call = syscall === undefined ? -1 : message.indexOf(`, ${syscall}`);
+  return call === -1 ? message : message.slice(0, call);
 }
 
 async function standardInput(): Promise<Uint8Array> {
@@ -30,11 +44,20 @@ export function messageOf<Desc extends DescMessage>(
   file: string,
   bytes: Uint8Array,
 ): MessageShape<Desc> {
+  return decodedFrom(file, () => decodeMessage(schema, bytes, 'json'));
+}
+
+/** What is decoded from a file. @throws UsageError that names the file, with all that is wrong in it */
+export function decodedFrom<T>(file: string, decode: () => T): T {
   try {
-    return decodeMessage(schema, bytes, 'json');
-  } catch (error) {
-    if (!(error instanceof MalformedBodyError)) throw error;
-    throw new UsageError(`${file}: ${error.message}`, { cause: error });
+    return decode();
+  } catch (cause) {
+    if (!(cause instanceof ResourceMapError)) throw cause;
+    const { findings = [], omittedFindings = 0 } = cause.details;
+    throw new UsageError(`${file}: ${cause.message}`, {
+      cause,
+      lines: findingLines(findings, omittedFindings),
+    });
   }
 }
 

@@ -9,13 +9,15 @@ import { clustersCommand } from './commands/clusters.ts';
 import { eventsCommand } from './commands/events.ts';
 import { fitCommand } from './commands/fit.ts';
 import { getCommand } from './commands/get.ts';
+import { omitCommand } from './commands/omit.ts';
 import { poolCommand } from './commands/pool.ts';
 import { pushCommand } from './commands/push.ts';
 import { tokenCommand } from './commands/token.ts';
 import { trustCommand } from './commands/trust.ts';
 import { validateCommand } from './commands/validate.ts';
-import { EXIT } from './exit-codes.ts';
+import { EXIT, EXIT_CODES_TEXT } from './exit-codes.ts';
 import { failureOf } from './failure.ts';
+import { refuseUnknownCommands } from './unknown-command.ts';
 
 /** From dist/cli and from functions/cli alike, the package is two folders up. */
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -29,6 +31,7 @@ const program = new Command('rmap')
   .addCommand(validateCommand())
   .addCommand(getCommand())
   .addCommand(clustersCommand())
+  .addCommand(omitCommand())
   .addCommand(clockCommand())
   .addCommand(capacityCommand())
   .addCommand(fitCommand())
@@ -37,19 +40,19 @@ const program = new Command('rmap')
   .addCommand(eventsCommand())
   .addCommand(trustCommand())
   .addCommand(tokenCommand())
-  .addHelpText(
-    'after',
-    '\nExit codes: 0 done; 1 refused; 2 the command line or a file cannot be used; 3 the service does not answer.',
-  )
+  .addHelpText('after', `\n${EXIT_CODES_TEXT}`)
   .showHelpAfterError('(--help lists what there is)');
 
 for (const command of program.commands.flatMap((each) => [each, ...each.commands])) command.exitOverride();
 program.exitOverride();
+for (const group of [program, ...program.commands]) refuseUnknownCommands(group);
 
 // A reader that has seen enough (rmap get | head) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.refused),
-);
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok);
+  process.stderr.write(`Standard output cannot be written: ${error.message}\n`);
+  process.exit(EXIT.usage);
+});
 
 try {
   await program.parseAsync();

@@ -5,7 +5,7 @@ import type { ClusterResourceMap } from '../gen/resourcemap/v1/resource_map_pb.t
 import { MAX_INFLATED_BYTES } from '../http/limits.ts';
 import { decodeSnapshot } from '../snapshot/decode.ts';
 import { UsageError } from './failure.ts';
-import { readInput } from './input-file.ts';
+import { decodedFrom, readInput } from './input-file.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -13,11 +13,11 @@ const gunzipAsync = promisify(gunzip);
  * Reads one snapshot. Which form it is in is read from the bytes, so that a file's name
  * does not matter: gzip by its magic number, JSON by its first brace.
  *
- * @throws UsageError where the file cannot be read; MalformedBodyError where it is no snapshot
+ * @throws UsageError that names the file, where it cannot be read or is no snapshot
  */
 export async function readSnapshotFile(file: string): Promise<ClusterResourceMap> {
   const bytes = await inflated(file, await readInput(file));
-  return decodeSnapshot(bytes, startsLikeJson(bytes) ? 'json' : 'protobuf');
+  return decodedFrom(file, () => decodeSnapshot(bytes, startsLikeJson(bytes) ? 'json' : 'protobuf'));
 }
 
 async function inflated(file: string, bytes: Uint8Array): Promise<Uint8Array> {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { bearerToken } from '../http/auth/bearer.ts';
 import { UsageError } from './failure.ts';
+import { systemReason } from './input-file.ts';
 
 /**
  * Reads the token that the file has now. White space around it does not matter.
@@ -14,7 +15,7 @@ export async function readTokenFile(file: string): Promise<string> {
     text = (await readFile(file, 'utf8')).trim();
   } catch (cause) {
     throw new UsageError(
-      `The token file ${file} cannot be read: ${(cause as Error).message}. --token-file takes the file that a token is in.`,
+      `The token file ${file} cannot be read: ${systemReason(cause)}. --token-file takes the file that a token is in.`,
       { cause },
     );
   }

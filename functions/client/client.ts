@@ -81,6 +81,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface OmitOptions extends CallOptions {
+  /** Shown with the status of the cluster; the service's `deleted` where not given. */
+  readonly reason?: string;
+}
+
 export interface PushOptions extends CallOptions {
   /** Turns warnings into refusals. */
   readonly strict?: boolean;
@@ -151,8 +156,8 @@ export interface Client {
     snapshot: ClusterResourceMap,
     options?: CallOptions & { strict?: boolean },
   ): Promise<ValidateResult>;
-  /** Takes a cluster out of the map until its next push. */
-  omit(clusterId: string, options?: CallOptions): Promise<ClusterStatus>;
+  /** Takes a cluster out of the map until its next push. One that is out stays so, for the reason that it has. */
+  omit(clusterId: string, options?: OmitOptions): Promise<ClusterStatus>;
   /** Every known cluster, those out of the map too. */
   clusters(options?: CallOptions): Promise<readonly ClusterStatus[]>;
   cluster(clusterId: string, options?: CallOptions): Promise<ClusterStatus>;
@@ -255,8 +260,13 @@ export function createClient(options: ClientOptions): Client {
       });
     },
 
-    async omit(clusterId, { signal } = {}) {
-      return ask(ClusterStatusSchema, { method: 'DELETE', path: clusterPath(clusterId), signal });
+    async omit(clusterId, { reason, signal } = {}) {
+      const query = queryOf([['reason', reason === undefined ? [] : [reason]]]);
+      return ask(ClusterStatusSchema, {
+        method: 'DELETE',
+        path: `${clusterPath(clusterId)}${query}`,
+        signal,
+      });
     },
 
     async clusters({ signal } = {}) {

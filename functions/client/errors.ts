@@ -59,6 +59,9 @@ export class ConnectionError extends Error {
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const inner = thrown.cause instanceof Error ? thrown.cause : thrown;
+  // OpenSSL's message is a line of its own source code; its reason is a phrase.
+  if ('reason' in inner && typeof inner.reason === 'string' && 'library' in inner)
+    return `TLS: ${inner.reason}`;
   return inner.message === '' ? inner.name : inner.message;
 }
 

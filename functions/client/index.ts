@@ -17,6 +17,7 @@ export {
   createClient,
   type MapAnswer,
   type MapOptions,
+  type OmitOptions,
   type PushOptions,
   type PutPoolOptions,
   type SyncOptions,

@@ -108,7 +108,7 @@ describe('rmap bundle validate', () => {
     const missing = await rmap(['bundle', 'validate', '/no/such/file']);
     expect([missing.code, missing.stderr]).toEqual([
       2,
-      "/no/such/file cannot be read: ENOENT: no such file or directory, open '/no/such/file'\n",
+      '/no/such/file cannot be read: ENOENT: no such file or directory\n',
     ]);
     const unread = await rmap(['bundle', 'validate', '-'], '{"bundleId": "b", "jbos": []}');
     expect(unread.code).toBe(2);
@@ -265,7 +265,10 @@ describe('rmap pool', () => {
       expect.stringMatching(/^Pool edit is kept as "\w+\.pb"\.\n$/),
     ]);
     const second = await rmap(['pool', 'put', '-'], JSON.stringify(got));
-    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('[pool_changed] Pool "edit"')]);
+    expect([second.code, second.stderr]).toEqual([
+      1,
+      `[pool_changed] Pool "edit" no longer has the etag ${got.etag}, and nothing was changed; rmap pool get --json edit prints it, to change and put back.\n`,
+    ]);
     const forced = await rmap(['pool', 'put', '--replace', '-'], JSON.stringify(got));
     expect(forced.code).toBe(0);
   });
@@ -275,7 +278,32 @@ describe('rmap pool', () => {
       ['pool', 'put', '-'],
       '{"poolName": "h100", "tiers": [{"cluster": {}}]}',
     );
-    expect([code, stderr]).toEqual([1, expect.stringContaining('[precondition_required] Pool "h100"')]);
+    expect([code, stderr]).toEqual([
+      1,
+      '[precondition_required] Pool "h100" is there already, and not as it was given; rmap pool get --json h100 prints it, to change and put back, and --replace puts the given one in its place.\n',
+    ]);
+  });
+
+  it('exits with 2 for an etag that is none, which a shell makes of one without its quotes', async () => {
+    const refused = await rmap(['pool', 'delete', 'h100', '--if-match', '0.pb']);
+    expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
+      2,
+      `error: option '--if-match <etag>' argument '0.pb' is invalid. An etag has quotes, which a shell takes off: '"…"'.`,
+    ]);
+    const file = await rmap(['pool', 'put', '-'], '{"pool": {"poolName": "h100"}, "etag": "0.pb"}');
+    expect([file.code, file.stderr]).toEqual([
+      2,
+      '-: etag is "0.pb", which is none; leave it as "pool get --json" printed it.\n',
+    ]);
+  });
+
+  it('replaces nothing that is not there', async () => {
+    const pool = '{"poolName": "not there", "tiers": [{"cluster": {}}]}';
+    const { code, stderr } = await rmap(['pool', 'put', '--replace', '-'], pool);
+    expect([code, stderr]).toEqual([
+      1,
+      '[pool_changed] Pool "not there" is not there, and nothing was changed; rmap pool list shows those that are.\n',
+    ]);
   });
 
   it('removes a pool, on its etag where one is given', async () => {
@@ -287,7 +315,7 @@ describe('rmap pool', () => {
     const again = await rmap(['pool', 'get', 'gone']);
     expect([again.code, again.stderr]).toEqual([
       1,
-      '[pool_not_found] No pool "gone" is configured; GET /v1/pools lists those that are.\n',
+      '[pool_not_found] No pool "gone" is configured; rmap pool list lists those that are.\n',
     ]);
   });
 

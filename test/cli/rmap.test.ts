@@ -1,5 +1,14 @@
-import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -77,16 +86,38 @@ describe('rmap validate', () => {
     expect(code).toBe(1);
   });
 
-  it('tells a file that is no snapshot from one that is not there', async () => {
+  it('exits with 2 for a file that is no snapshot, with all that is wrong in it', async () => {
     const wrong = join(folder, 'no-snapshot.json');
-    writeFileSync(wrong, '{"capacityPool":[]}');
-    const malformed = await rmap(['validate', wrong], NOWHERE);
-    expect(malformed.stderr).toContain(`${wrong}: [malformed_json] `);
-    expect(malformed.stderr).toContain('the nearest is "capacityPools"');
-    expect(malformed.code).toBe(1);
-    const missing = await rmap(['validate', join(folder, 'missing.json'), AICR], NOWHERE);
-    expect(missing.stderr).toContain('missing.json cannot be read');
-    expect([missing.stdout, missing.code]).toEqual([`${AICR}: valid\n`, 2]);
+    writeFileSync(wrong, '{"capacityPool":[],"job":[]}');
+    const { code, stdout, stderr } = await rmap(['validate', wrong, AICR], NOWHERE);
+    const unknown = (name: string, nearest: string) =>
+      `ClusterResourceMap has no field "${name}"; the nearest is "${nearest}".`;
+    expect(stderr.split('\n')).toEqual([
+      `${wrong}: [malformed_json] The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: capacityPool: ${unknown('capacityPool', 'capacityPools')} And 1 more, see findings.`,
+      `  reject unknown_field capacityPool: ${unknown('capacityPool', 'capacityPools')}`,
+      `  reject unknown_field job: ${unknown('job', 'jobs')}`,
+      '',
+    ]);
+    expect([stdout, code]).toEqual([`${AICR}: valid\n`, 2]);
+  });
+
+  it('exits with 2 for a file that cannot be read, which it names once', async () => {
+    const [missing, empty] = [join(folder, 'missing.json'), join(folder, 'empty.json')];
+    writeFileSync(empty, '');
+    const { code, stdout, stderr } = await rmap(['validate', missing, empty, folder, '-', AICR], NOWHERE);
+    expect(stderr.split('\n')).toEqual([
+      `${missing} cannot be read: ENOENT: no such file or directory`,
+      `${empty} is empty.`,
+      `${folder} cannot be read: EISDIR: illegal operation on a directory`,
+      'Standard input is empty.',
+      '',
+    ]);
+    expect([stdout, code]).toEqual([`${AICR}: valid\n`, 2]);
+  });
+
+  it('exits with 2 where one file breaks a rule and another cannot be read', async () => {
+    const { code } = await rmap(['validate', '--strict', KOPS, join(folder, 'missing.json')], NOWHERE);
+    expect(code).toBe(2);
   });
 });
 
@@ -129,7 +160,8 @@ describe('rmap push', () => {
     writeFileSync(old, JSON.stringify({ ...JSON.parse(readFileSync(KOPS, 'utf8')), logicalCounter: '3' }));
     const { code, stdout, stderr } = await rmap(['push', old, KOPS]);
     expect(stderr).toBe(
-      `${old}: [counter_regressed] Counter 3 of cluster "kops-l4" is below 4, which was accepted before; use 5 or above.\n`,
+      `${old}: [counter_regressed] Counter 3 of cluster "kops-l4" is below 4, which was accepted before; use 5 or above.\n` +
+        '  --bump goes on above the high-water mark.\n',
     );
     expect(outcomes(stdout)).toEqual([`${KOPS}: ALREADY_PUBLISHED kops-l4 at 4`]);
     expect(code).toBe(1);
@@ -158,13 +190,27 @@ describe('rmap push', () => {
     expect(stderr).toContain(
       'capacityPool: ClusterResourceMap has no field "capacityPool"; the nearest is "capacityPools".',
     );
-    expect(code).toBe(1);
+    expect(code).toBe(2);
   });
 
   it('exits with 2 for a file that is not there', async () => {
-    const { code, stderr } = await rmap(['push', join(folder, 'none.json')]);
-    expect(stderr).toContain('none.json cannot be read: ENOENT');
+    const file = join(folder, 'none.json');
+    const { code, stderr } = await rmap(['push', file]);
+    expect(stderr).toBe(`${file} cannot be read: ENOENT: no such file or directory\n`);
     expect(code).toBe(2);
+  });
+
+  it('names the option for a counter that jumps', async () => {
+    const file = join(folder, 'jump.json');
+    writeFileSync(
+      file,
+      JSON.stringify({ ...JSON.parse(readFileSync(KOPS, 'utf8')), logicalCounter: String(2n ** 60n) }),
+    );
+    const { code, stderr } = await rmap(['push', file]);
+    expect(stderr).toMatch(
+      /\n {2}reject counter_jump logical_counter: .*, or push with --allow-jump if it is meant\n$/,
+    );
+    expect(code).toBe(1);
   });
 });
 
@@ -211,7 +257,107 @@ describe('rmap get, clusters and clock', () => {
     expect(badUrl.code).toBe(2);
     expect(badUrl.stderr).toBe('"nowhere" is no URL; --url takes one such as http://127.0.0.1:8080.\n');
     expect(help.code).toBe(0);
-    expect(help.stdout).toContain('Exit codes: 0 done; 1 refused;');
+    expect(help.stdout).toContain('\nExit codes:\n  0  done\n  1  the service, or a rule, said no\n');
+  });
+
+  it('head the columns of ages with what is that old', async () => {
+    const heads = async (...args: readonly string[]) => (await rmap(args)).stdout.split('\n')[0];
+    expect(await heads('clusters')).toMatch(/ {2}RECEIVED AGO {2}/);
+    expect(await heads('capacity')).toMatch(/ {2}COLLECTED AGO {2}/);
+    expect(await heads('capacity', '--group-by', 'provider')).toMatch(/ {2}OLDEST COLLECTED AGO {2}/);
+  });
+
+  it('say with which command the clusters are listed, of one that there is not', async () => {
+    const { code, stderr } = await rmap(['clusters', 'nobody']);
+    expect(stderr).toBe(
+      '[cluster_not_found] No cluster "nobody" is known; rmap clusters lists those that are.\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  it('say what --url takes, where it leads elsewhere', async () => {
+    const { code, stderr } = await rmap(['clusters', '--url', `${service.url}/v1`]);
+    expect(stderr).toBe(
+      '[not_found] Nothing is at /v1/v1/clusters; --url or RMAP_URL takes the address of a Resource Map, without a path of its API.\n',
+    );
+    expect(code).toBe(1);
+  });
+});
+
+describe('rmap omit', () => {
+  const OMITTED =
+    /^Cluster leaves is out of the map since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \(decommissioned\); its next push brings it back\.\n$/;
+
+  it('takes a cluster out of the map, says what was done, and says it again of one that is out', async () => {
+    const pushed = JSON.stringify({
+      ...JSON.parse(readFileSync(KOPS, 'utf8')),
+      cluster: { clusterId: 'leaves' },
+    });
+    await rmap(['push', '-'], service.url, pushed);
+    const omitted = await rmap(['omit', 'leaves', '--reason', 'decommissioned']);
+    expect(omitted).toEqual({ code: 0, stdout: expect.stringMatching(OMITTED), stderr: '' });
+    expect((await rmap(['clock', '--json'])).stdout).not.toContain('leaves');
+    expect(await rmap(['omit', 'leaves'])).toEqual(omitted);
+    expect(JSON.parse((await rmap(['omit', 'leaves', '--json'])).stdout)).toMatchObject({
+      state: 'CLUSTER_STATE_OMITTED',
+      omittedReason: 'decommissioned',
+    });
+    expect((await rmap(['push', '-'], service.url, pushed)).code).toBe(0);
+    expect((await rmap(['clock', '--json'])).stdout).toContain('leaves');
+  });
+
+  it('exits with 1 for a cluster that there is not, and for a reason that is too long', async () => {
+    const nobody = await rmap(['omit', 'nobody']);
+    expect([nobody.code, nobody.stderr]).toEqual([
+      1,
+      '[cluster_not_found] No cluster "nobody" is known; rmap clusters lists those that are.\n',
+    ]);
+    const long = await rmap(['omit', 'kops-l4', '--reason', 'x'.repeat(201)]);
+    expect([long.code, long.stderr]).toEqual([
+      1,
+      expect.stringContaining('has 201 bytes; at most 200 are kept'),
+    ]);
+  });
+});
+
+it.skipIf(!existsSync('/dev/full'))('Output that cannot be written is told, and is no refusal', () => {
+  const full = openSync('/dev/full', 'w');
+  onTestFinished(() => closeSync(full));
+  const { status, stderr } = spawnSync(process.execPath, [RMAP, '--help'], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([
+    2,
+    'Standard output cannot be written: ENOSPC: no space left on device, write\n',
+  ]);
+});
+
+describe('A command that there is not', () => {
+  it.each([
+    [['foo'], 'foo', 'fit'],
+    [['foo', '--help'], 'foo', 'fit'],
+    [['help', 'clack'], 'clack', 'clock'],
+    [['omitt', '-h'], 'omitt', 'omit'],
+    [['pool', 'lst'], 'lst', 'list'],
+    [['pool', 'remove', '--help'], 'remove', 'delete'],
+    [['omit', '--help'], undefined, undefined],
+    [['pool', 'help'], undefined, undefined],
+  ])('is an error that names the nearest, and no help: rmap %j', async (args, name, nearest) => {
+    const { code, stdout, stderr } = await rmap(args);
+    if (name === undefined) {
+      expect([code, stderr, stdout]).toEqual([0, '', expect.stringMatching(/^Usage: rmap /)]);
+    } else {
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(new RegExp(`^error: unknown command '${name}'; the nearest is '${nearest}'\n`));
+    }
+  });
+
+  it('is no more than the help where none is given', async () => {
+    for (const args of [[], ['pool']]) {
+      const { code, stdout, stderr } = await rmap(args);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(/^Usage: rmap /)]);
+    }
   });
 });
 

@@ -10,13 +10,21 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** @param url of the service, as RMAP_URL gives it */
-export function runRmap(args: readonly string[], url: string, stdin = ''): Promise<Ran> {
+/**
+ * @param url of the service, as RMAP_URL gives it
+ * @param variables of the environment, beside that
+ */
+export function runRmap(
+  args: readonly string[],
+  url: string,
+  stdin = '',
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [RMAP, ...args],
-      { env: { ...process.env, RMAP_URL: url } },
+      { env: { ...process.env, RMAP_URL: url, ...variables } },
       (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
     child.stdin?.end(stdin);

@@ -1,14 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readTokenFile } from '../../functions/cli/token-file.ts';
 import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
-
-const RMAP = fileURLToPath(new URL('../../functions/cli/rmap.ts', import.meta.url));
+import { RMAP, runRmap } from './run-rmap.ts';
 
 let folder: string;
 let file: string;
@@ -53,7 +51,7 @@ describe('A token file', () => {
     await expect(readTokenFile('/nowhere/token')).rejects.toMatchObject({
       name: 'UsageError',
       message:
-        "The token file /nowhere/token cannot be read: ENOENT: no such file or directory, open '/nowhere/token'. --token-file takes the file that a token is in.",
+        'The token file /nowhere/token cannot be read: ENOENT: no such file or directory. --token-file takes the file that a token is in.',
     });
   });
 });
@@ -65,34 +63,65 @@ describe('rmap --token-file', () => {
   });
   afterAll(() => service.close());
 
-  function rmap(
-    args: readonly string[],
-    env: Record<string, string> = {},
-  ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-    return new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        ['--import', 'tsx', RMAP, ...args],
-        { env: { ...process.env, RMAP_URL: service.url, ...env } },
-        (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-      );
-    });
-  }
+  const rmap = (args: readonly string[], env: Record<string, string> = {}) =>
+    runRmap(args, service.url, '', env);
 
   it('is the token of the request, as the variable is', async () => {
     await writeFile(file, `${await service.issue('SCHEDULER')}\n`);
     expect((await rmap(['clock', '--token-file', file])).code).toBe(0);
     expect((await rmap(['clock'], { RMAP_TOKEN_FILE: file })).code).toBe(0);
-    expect((await rmap(['clock'])).err).toContain('[unauthenticated]');
+    expect(await rmap(['clock'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        '[unauthenticated] The service asks for a token; --token-file, RMAP_TOKEN_FILE or RMAP_TOKEN gives rmap one.\n',
+    });
+  });
+
+  it('goes before the variables, and so does --token', async () => {
+    await writeFile(file, await service.issue('SCHEDULER'));
+    const other = join(folder, 'other');
+    await writeFile(other, 'rmap_other');
+    const token = await service.issue('SCHEDULER');
+    const good: readonly [readonly string[], Record<string, string>][] = [
+      [['--token-file', file], { RMAP_TOKEN: 'rmap_other' }],
+      [['--token', token], { RMAP_TOKEN_FILE: other }],
+      [['--token-file', file], { RMAP_TOKEN: 'rmap_other', RMAP_TOKEN_FILE: other }],
+      [['--token', token], { RMAP_TOKEN: 'rmap_other', RMAP_TOKEN_FILE: other }],
+      [[], { RMAP_TOKEN: '', RMAP_TOKEN_FILE: file }],
+      [[], { RMAP_TOKEN: token, RMAP_TOKEN_FILE: '' }],
+    ];
+    const ran = await Promise.all(good.map(([args, env]) => rmap(['clock', ...args], env)));
+    expect(ran.map(({ code, stderr }) => [code, stderr])).toEqual(good.map(() => [0, '']));
+    expect((await rmap(['clock', '--token', 'rmap_other'], { RMAP_TOKEN_FILE: file })).stderr).toContain(
+      '[invalid_token]',
+    );
+  });
+
+  it('cannot be a variable beside the variable of a token', async () => {
+    expect(await rmap(['clock'], { RMAP_TOKEN: 'a', RMAP_TOKEN_FILE: file })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'RMAP_TOKEN and RMAP_TOKEN_FILE are both set; unset one, or give --token-file, which goes before both.\n',
+    });
+  });
+
+  it.each(['', 'a\nb', 'ä'])('cannot be replaced by %j, which is not shown', async (token) => {
+    expect(await rmap(['clock', '--token', token])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `The ${token.length} characters of --token or RMAP_TOKEN are not one token; give the token, and nothing else.\n`,
+    });
   });
 
   it('cannot stand beside a token, and ends at once with a file that is not there', async () => {
     const both = await rmap(['clock', '--token-file', file, '--token', 'a']);
     expect(both.code).toBe(2);
-    expect(both.err).toContain("option '--token-file <file>' cannot be used with option '--token <token>'");
+    expect(both.stderr).toBe('Both --token and --token-file are given; give one.\n');
     const startedMs = performance.now();
     const missing = await rmap(['clock', '--token-file', '/nowhere']);
-    expect([missing.code, missing.err]).toEqual([
+    expect([missing.code, missing.stderr]).toEqual([
       2,
       expect.stringMatching(/^The token file \/nowhere cannot/),
     ]);
@@ -112,11 +141,9 @@ describe('rmap --token-file', () => {
       );
     await write(1);
     await writeFile(file, 'rmap_expired');
-    const watcher = spawn(
-      process.execPath,
-      ['--import', 'tsx', RMAP, 'push', '--watch', '--token-file', file, snapshot],
-      { env: { ...process.env, RMAP_URL: service.url } },
-    );
+    const watcher = spawn(process.execPath, [RMAP, 'push', '--watch', '--token-file', file, snapshot], {
+      env: { ...process.env, RMAP_URL: service.url },
+    });
     let said = '';
     watcher.stdout.on('data', (chunk) => {
       said += chunk;

@@ -6,6 +6,7 @@ import { type GlobalResourceMap, GlobalResourceMapSchema } from '../../gen/resou
 import { UsageError } from '../failure.ts';
 import { type FilterOptions, filterOf, withFilterOptions } from '../filter-options.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { systemReason } from '../input-file.ts';
 import { mapTable } from '../map-table.ts';
 import { print } from '../print.ts';
 import { eventJson, eventLine } from '../replica-events.ts';
@@ -60,7 +61,7 @@ async function save(file: string, map: GlobalResourceMap): Promise<void> {
     : toBinary(GlobalResourceMapSchema, map);
   try {
     await writeFile(file, content);
-  } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  } catch (cause) {
+    throw new UsageError(`${file} cannot be written: ${systemReason(cause)}`, { cause });
   }
 }

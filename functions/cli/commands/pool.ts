@@ -1,17 +1,19 @@
 import { toJsonString } from '@bufbuild/protobuf';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   PoolListSchema,
   PoolSchema,
   type StoredPool,
   StoredPoolSchema,
 } from '../../gen/bundle/v1/pool_pb.ts';
+import { parseEntityTags } from '../../http/entity-tags.ts';
 import { UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { hasAnyName, messageOf, readInput } from '../input-file.ts';
 import { poolTable, tierTable } from '../pool-table.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
+import { type Remedies, withRemedies } from '../remedies.ts';
 
 interface PutOptions extends GlobalOptions {
   readonly name?: string;
@@ -23,7 +25,35 @@ interface DeleteOptions extends GlobalOptions {
   readonly ifMatch?: string;
 }
 
-const IF_MATCH = 'only as long as the pool has this etag';
+/** Added to a command that changes a pool. */
+function ifMatchOption(more = ''): Option {
+  return new Option(
+    '--if-match <etag>',
+    `only as long as the pool has this etag, as "pool list" shows it, quotes included${more}`,
+  ).argParser((etag: string) => {
+    if (isEtag(etag)) return etag;
+    throw new InvalidArgumentError(`An etag has quotes, which a shell takes off: '"…"'.`);
+  });
+}
+
+function isEtag(text: string): boolean {
+  return text === '*' || (parseEntityTags(text) ?? []).length > 0;
+}
+
+/** What the service says of a pool that is not there, or not as it was. */
+function poolRemedies(name: string, expected: string | undefined): Remedies {
+  const pool = `Pool ${JSON.stringify(name)}`;
+  const argument = /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
+  const got = `rmap pool get --json ${argument} prints it, to change and put back`;
+  return {
+    precondition_required: () =>
+      `${pool} is there already, and not as it was given; ${got}, and --replace puts the given one in its place.`,
+    pool_changed: () =>
+      expected === '*'
+        ? `${pool} is not there, and nothing was changed; rmap pool list shows those that are.`
+        : `${pool} no longer has the etag ${expected}, and nothing was changed; ${got}.`,
+  };
+}
 
 export function poolCommand(): Command {
   const put = withGlobalOptions(
@@ -31,7 +61,7 @@ export function poolCommand(): Command {
       .description('create a pool, or replace the one that was got')
       .argument('<file>', 'a Pool in ProtoJSON, or what "pool get --json" printed; - is standard input')
       .option('--name <name>', 'its name, where the file has none')
-      .option('--if-match <etag>', `${IF_MATCH}; one that the file has is used by itself`)
+      .addOption(ifMatchOption('; one that the file has is used by itself'))
       .addOption(new Option('--replace', 'whatever is there by now').default(false).conflicts('ifMatch')),
   ).action(async (file: string, options: PutOptions) => {
     const { pool, etag } = await readPool(file);
@@ -45,9 +75,8 @@ export function poolCommand(): Command {
       );
     }
     const ifMatch = options.replace ? '*' : (options.ifMatch ?? etag);
-    const kept = await clientOf(options).putPool(
-      { ...pool, poolName },
-      ifMatch === undefined ? {} : { ifMatch },
+    const kept = await withRemedies(poolRemedies(poolName, ifMatch), () =>
+      clientOf(options).putPool({ ...pool, poolName }, ifMatch === undefined ? {} : { ifMatch }),
     );
     if (options.json) return print(storedJson(kept));
     print(printable(`Pool ${poolName} is kept as ${kept.etag}.`));
@@ -71,13 +100,12 @@ export function poolCommand(): Command {
     },
   );
   const remove = withGlobalOptions(
-    new Command('delete')
-      .description('remove a pool')
-      .argument('<name>')
-      .option('--if-match <etag>', IF_MATCH),
+    new Command('delete').description('remove a pool').argument('<name>').addOption(ifMatchOption()),
   ).action(async (name: string, options: DeleteOptions) => {
     const { ifMatch } = options;
-    await clientOf(options).deletePool(name, ifMatch === undefined ? {} : { ifMatch });
+    await withRemedies(poolRemedies(name, ifMatch), () =>
+      clientOf(options).deletePool(name, ifMatch === undefined ? {} : { ifMatch }),
+    );
     print(printable(`Pool ${name} is removed.`));
   });
   return new Command('pool')
@@ -94,6 +122,11 @@ async function readPool(file: string) {
   if (!hasAnyName(bytes, ['pool', 'etag'])) return { pool: messageOf(PoolSchema, file, bytes) };
   const { pool, etag } = messageOf(StoredPoolSchema, file, bytes);
   if (pool === undefined) throw new UsageError(`${file} has an etag and no pool.`);
+  if (etag !== '' && !isEtag(etag)) {
+    throw new UsageError(
+      `${file}: etag is ${JSON.stringify(etag)}, which is none; leave it as "pool get --json" printed it.`,
+    );
+  }
   return { pool, ...(etag === '' ? {} : { etag }) };
 }
 

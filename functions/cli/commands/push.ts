@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { toJsonString } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import type { Client } from '../../client/client.ts';
+import { ApiError } from '../../client/errors.ts';
 import { PushOutcome, type PushResult, PushResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { failureOf, findingLines, UsageError } from '../failure.ts';
+import { findingLines, tellFailureOf, UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
@@ -51,11 +52,15 @@ async function pushFile(client: Client, file: string, options: PushOptions): Pro
     else for (const line of outcomeLines(file, result)) print(line);
     return EXIT.ok;
   } catch (error) {
-    const { lines, exitCode } = failureOf(error);
-    for (const [i, line] of lines.entries())
-      process.stderr.write(`${i === 0 ? `${printable(file)}: ` : ''}${line}\n`);
+    const exitCode = tellFailureOf(file, error);
+    if (!options.bump && isCounterConflict(error))
+      process.stderr.write('  --bump goes on above the high-water mark.\n');
     return exitCode;
   }
+}
+
+function isCounterConflict(error: unknown): boolean {
+  return error instanceof ApiError && error.problem.highWaterMark !== undefined;
 }
 
 function outcomeLines(file: string, result: PushResult): readonly string[] {

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { toJsonString } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import { RegistrationSchema } from '../../gen/resourcemap/v1/access_pb.ts';
-import { UsageError } from '../failure.ts';
 import { type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { accessClientOf, type RightsOptions, rightsOf, rightsText, withRights } from '../grant-options.ts';
+import { readInput } from '../input-file.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
 
@@ -26,7 +25,8 @@ export function trustCommand(): Command {
       .option('--jwks <file>', "the issuer's keys (JWK Set), if the service cannot reach it"),
   ).action(async (options: AddOptions) => {
     const { issuer, audience, subject, jwksUri } = options;
-    const jwks = options.jwks === undefined ? '' : await readKeys(options.jwks);
+    const jwks =
+      options.jwks === undefined ? '' : Buffer.from(await readInput(options.jwks)).toString('utf8');
     const fields = { issuer, audience, subject, jwksUri, jwks, ...rightsOf(options) };
     const added = await accessClientOf(options).register(fields);
     print(
@@ -60,12 +60,4 @@ export function trustCommand(): Command {
     .addCommand(add)
     .addCommand(list)
     .addCommand(remove);
-}
-
-async function readKeys(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`The file ${file} cannot be read: ${(error as Error).message}`);
-  }
 }

@@ -4,7 +4,7 @@ import { FindingSchema, ValidateResultSchema } from '../../gen/resourcemap/v1/se
 import type { Findings } from '../../snapshot/findings.ts';
 import { checkSnapshot } from '../../snapshot/rules/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { failureOf, findingLines } from '../failure.ts';
+import { findingLines, tellFailureOf } from '../failure.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
 import { readSnapshotFile } from '../snapshot-file.ts';
@@ -36,10 +36,7 @@ async function validateFile(file: string, { strict, json }: ValidateOptions): Pr
     else for (const line of textLines(file, found)) print(line);
     return found.rejects === 0 ? EXIT.ok : EXIT.refused;
   } catch (error) {
-    const { lines, exitCode } = failureOf(error);
-    for (const [i, line] of lines.entries())
-      process.stderr.write(`${i === 0 ? `${printable(file)}: ` : ''}${line}\n`);
-    return exitCode;
+    return tellFailureOf(file, error);
   }
 }
 

@@ -1,0 +1,52 @@
+/** What to do where a service cannot be spoken with. */
+import { type ConnectionError, UnexpectedAnswerError } from '../client/errors.ts';
+
+/** Codes of Node's TLS: the certificate is signed by nobody that this machine trusts. */
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+const OUT_OF_DATE: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
+
+/** What OpenSSL makes of an answer in plain HTTP; which of them depends on its version. */
+const NO_TLS: ReadonlySet<string> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'EPROTO',
+]);
+
+export function connectionRemedy(error: ConnectionError | UnexpectedAnswerError): string {
+  const code = systemCodeOf(error);
+  if (UNTRUSTED.has(code)) {
+    return 'The certificate is signed by nobody that this machine trusts; NODE_EXTRA_CA_CERTS=FILE names the certificate (PEM) of who signed it.';
+  }
+  if (OUT_OF_DATE.has(code)) {
+    return "The certificate is out of date by this machine's clock; the service needs another one, unless the clock is wrong.";
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'The certificate is for other names; --url or RMAP_URL takes one of those.';
+  if (NO_TLS.has(code))
+    return 'What answers there speaks no TLS; if it is the service, give --url with http://.';
+  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_'))
+    return 'The service and rmap found no way to speak TLS.';
+  const address = '--url or RMAP_URL names the service, and begins with https:// where it speaks TLS.';
+  if (error instanceof UnexpectedAnswerError) return address;
+  // A server that speaks TLS answers plain HTTP with bytes that are none, or hangs up.
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code.startsWith('HPE_')) {
+    return `Something is there and hung up; ${address}`;
+  }
+  return 'Is the service running? npm start starts one; --url or RMAP_URL names another.';
+}
+
+/** The code that the system gave the innermost cause, or nothing in quotes. */
+function systemCodeOf(error: Error): string {
+  let code = '';
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if ('code' in at && typeof at.code === 'string') code = at.code;
+  }
+  return code;
+}
