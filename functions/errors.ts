@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'cross_site_request'
   | 'misdirected_request'
   | 'too_many_waits'
+  | 'too_many_listeners'
   | 'issuer_unavailable'
   | 'invalid_grant_request'
   | 'grant_not_found'

@@ -26,6 +26,7 @@ const REMEDIES: Remedies = {
   grant_exists: (detail) => detail.replace('remove that one first', 'rmap trust remove takes that one away'),
   map_too_large: (detail) =>
     `${detail.split(';', 1)[0]}; rmap get --watch fetches the map in parts, and filters such as --cluster and --region narrow it.`,
+  too_many_listeners: (detail) => detail.replace(/End one of them\.$/, 'End another rmap events.'),
   too_many_waits: () =>
     'Too many requests of this caller wait for changes; end another rmap get --watch that has the same token.',
 };

@@ -77,8 +77,10 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
       }
     } catch (error) {
       if (options.signal?.aborted) return;
-      // A refusal stays one, and a service that never answered is probably somewhere else.
-      if (!begun || !(error instanceof ConnectionError)) throw error;
+      // A refusal stays one, and a service that never answered is probably somewhere else. But it may
+      // not have noticed yet that the connection before is gone, or be too busy at the moment.
+      const passes = error instanceof ConnectionError || (error instanceof ApiError && error.retryable);
+      if (!begun || !passes) throw error;
       options.onInterruption?.(error);
     }
     try {

@@ -86,7 +86,19 @@ export const MAX_WAIT_SECONDS = 25;
  */
 export const MAX_WAITS_PER_CALLER = 16;
 
-/** Seconds after which a caller with too many answers held may try again: some have come by then. */
+/**
+ * Listeners to the local service's events that one caller may have connected at a time: as many as
+ * answers may be held for it, for the same reason. A service without tokens has one caller.
+ */
+export const MAX_LISTENERS_PER_CALLER = 16;
+
+/**
+ * Listeners of all callers: each has a connection for as long as it likes, and a process may have
+ * 1,024 files open where nobody has raised that.
+ */
+export const MAX_LISTENERS = 256;
+
+/** Seconds after which a caller with too many answers held or listeners may try again: some have come or gone by then. */
 export const RETRY_WAIT_S = 5;
 
 /** Milliseconds between two looks for requests whose time is up, by which they may take longer: Node's own are 30,000. */

@@ -65,6 +65,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   invalid_grant_request: { status: 422, title: 'No such registration or token can be made' },
   invalid_snapshot: { status: 422, title: 'The snapshot breaks rules' },
   precondition_required: { status: 428, title: 'The request does not say what it expects' },
+  too_many_listeners: { status: 429, title: 'The caller listens too often at once' },
   too_many_waits: { status: 429, title: 'The caller waits too often at once' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   contention: { status: 503, title: 'Too many writers of one cluster' },

@@ -7,6 +7,7 @@ import { streamSSE } from 'hono/streaming';
 import type { App } from '../http/app.ts';
 import { type BodyLimits, readBody } from '../http/read-body.ts';
 import { type LocalBus, PutEventsError } from './event-bus.ts';
+import { ListenerPlaces } from './listener-places.ts';
 
 /** The service that the client's target names, and the one operation of it that the bus has. */
 const TARGET = 'AWSEvents.PutEvents';
@@ -50,18 +51,29 @@ export function putEventsRoutes(app: App, bus: LocalBus): void {
 
 /** Where whoever is told of changes listens. */
 export function eventRoutes(app: App, bus: LocalBus): void {
+  const places = new ListenerPlaces();
   app.get('/local/events', (c) => {
+    // Nobody would read the stream, nor end it.
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
+    const giveBack = places.take(c.get('principal'));
     const subscription = bus.subscribe(c.req.header('last-event-id'));
     return streamSSE(c, async (stream) => {
       const gone = new AbortController();
-      stream.onAbort(() => gone.abort());
-      // Sent at once, so that a client knows that it listens before it makes something happen.
-      await stream.write(`: listening\nretry: ${RETRY_MS}\n\n`);
-      for (;;) {
-        const events = await subscription.take(KEEP_ALIVE_MS, gone.signal);
-        if (events === undefined) return;
-        if (events.length === 0) await stream.write(': keep-alive\n\n');
-        for (const event of events) await stream.writeSSE({ id: event.id, data: JSON.stringify(event) });
+      stream.onAbort(() => {
+        giveBack();
+        gone.abort();
+      });
+      try {
+        // Sent at once, so that a client knows that it listens before it makes something happen.
+        await stream.write(`: listening\nretry: ${RETRY_MS}\n\n`);
+        for (;;) {
+          const events = await subscription.take(KEEP_ALIVE_MS, gone.signal);
+          if (events === undefined) return;
+          if (events.length === 0) await stream.write(': keep-alive\n\n');
+          for (const event of events) await stream.writeSSE({ id: event.id, data: JSON.stringify(event) });
+        }
+      } finally {
+        giveBack();
       }
     });
   });

@@ -36,11 +36,9 @@ export function listen(app: App, host: string, port: number): Promise<Server> {
   );
   // Likewise: what a client expects of us beyond 100-continue does not change the answer.
   server.on('checkExpectation', answer);
-  const answers = new WeakMap<Duplex, ServerResponse>();
-  server.on('request', (request, response) => answers.set(request.socket, response));
+  const underWay = answersUnderWay(server);
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
-    const underWay = answers.get(socket);
-    const midAnswer = underWay?.headersSent === true && !underWay.writableFinished;
+    const midAnswer = [...underWay(socket)].some((each) => each.headersSent && !each.writableFinished);
     if (cause.code === 'ECONNRESET' || !socket.writable || midAnswer) socket.destroy();
     else refuseRaw(cause, socket);
   });
@@ -48,6 +46,27 @@ export function listen(app: App, host: string, port: number): Promise<Server> {
     server.once('error', reject);
     server.listen(port, host, () => resolve(server));
   });
+}
+
+/** The answers under way on a connection. Those that it ends before are told so. */
+function answersUnderWay(server: Server): (socket: Duplex) => ReadonlySet<ServerResponse> {
+  const bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
+  const underWay = (socket: Duplex): Set<ServerResponse> => {
+    const known = bySocket.get(socket) ?? new Set();
+    bySocket.set(socket, known);
+    return known;
+  };
+  server.on('connection', (socket) => {
+    socket.on('close', () => {
+      // Node tells the one that has the connection; those behind it (pipelining) would wait for it for ever.
+      for (const each of underWay(socket)) if (each.socket === null) each.destroy().emit('close');
+    });
+  });
+  server.on('request', ({ socket }, response) => {
+    underWay(socket).add(response);
+    response.once('close', () => underWay(socket).delete(response));
+  });
+  return underWay;
 }
 
 function refusal(error: ResourceMapError): Response {

@@ -65,6 +65,11 @@ describe('A refusal is told in terms of rmap:', () => {
       'This issuer, audience and subject are registered as 0123456789ab; rmap trust remove takes that one away.',
     ],
     [
+      'too_many_listeners',
+      '16 listeners of this caller are connected, which is the most for one. End one of them.',
+      '16 listeners of this caller are connected, which is the most for one. End another rmap events.',
+    ],
+    [
       'too_many_waits',
       '16 answers are held for this caller, which is the most for one. End some of these requests, or ask without "Prefer: wait".',
       'Too many requests of this caller wait for changes; end another rmap get --watch that has the same token.',

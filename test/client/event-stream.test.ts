@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClient } from '../../functions/client/client.ts';
@@ -92,6 +94,39 @@ describe('The event stream', () => {
     await expect
       .poll(() => events.map((e) => clusterChangeOf(e)?.clusterId), { timeout: 15_000 })
       .toEqual(['a', 'b']);
+  });
+
+  it('is taken up again when the service has room again', async () => {
+    let interruptions = 0;
+    const events = await listen(() => {
+      interruptions++;
+    });
+    const port = Number(new URL(service.url).port);
+    await service.close();
+    // What the service says while it still takes the connection before for one that listens.
+    let refusals = 0;
+    const full = createServer((_, response) => {
+      refusals++;
+      response
+        .writeHead(429, { 'content-type': 'application/problem+json', connection: 'close' })
+        .end('{"code": "too_many_listeners", "detail": "No room."}');
+    });
+    full.listen(port, '127.0.0.1');
+    await expect.poll(() => refusals, { timeout: 10_000 }).toBeGreaterThan(0);
+    full.close();
+    await once(full, 'close');
+    service = await start(port);
+    const seen = interruptions;
+    await expect
+      .poll(
+        async () => {
+          await push(`c${Date.now()}`, 1n);
+          return events.length;
+        },
+        { timeout: 15_000, interval: 500 },
+      )
+      .toBeGreaterThan(0);
+    expect(seen).toBeGreaterThan(0);
   });
 
   it('ends with the signal', async () => {

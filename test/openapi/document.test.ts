@@ -9,7 +9,12 @@ import { makeDocument } from './make-document.ts';
 const FILE = fileURLToPath(new URL('../../functions/about/openapi.json', import.meta.url));
 
 /** Of a method that a path does not know, and of the guard of the open local service. */
-const OF_NO_OPERATION = ['cross_site_request', 'method_not_allowed', 'misdirected_request'];
+const OF_NO_OPERATION = [
+  'cross_site_request',
+  'method_not_allowed',
+  'misdirected_request',
+  'too_many_listeners',
+];
 
 describe('The OpenAPI document', () => {
   // `npm run docs:openapi` writes it.
