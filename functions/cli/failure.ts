@@ -25,6 +25,9 @@ export interface Failure {
   readonly exitCode: ExitCode;
 }
 
+/** What a change says that finds itself done, and so its place taken or empty. */
+const CHANGES_MISSED: ReadonlySet<string> = new Set(['grant_not_found', 'pool_changed']);
+
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof UsageError)
     return { lines: [printable(thrown.message), ...thrown.lines], exitCode: EXIT.usage };
@@ -34,6 +37,9 @@ export function failureOf(thrown: unknown): Failure {
       lines: [
         printable(inTermsOfRmap(thrown).message),
         ...findingLines(findings, omittedFindings),
+        ...(thrown.mayBeDone && CHANGES_MISSED.has(thrown.code)
+          ? ['  An earlier try, whose answer was lost, may have done it.']
+          : []),
         ...(thrown.status >= 500 && requestId !== undefined ? [`  request id ${printable(requestId)}`] : []),
       ],
       exitCode: thrown.retryable ? EXIT.unreachable : EXIT.refused,

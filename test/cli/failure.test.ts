@@ -32,6 +32,20 @@ describe('What ends a command has an exit code:', () => {
   });
 });
 
+describe('A change that an earlier try may have made', () => {
+  const told = (code: string, mayBeDone: boolean) =>
+    failureOf(new ApiError({ status: 404, code, detail: 'None.' }, { mayBeDone })).lines;
+
+  it('is in doubt, and nothing else is', () => {
+    expect(told('grant_not_found', true)).toEqual([
+      '[grant_not_found] None.',
+      '  An earlier try, whose answer was lost, may have done it.',
+    ]);
+    expect(told('grant_not_found', false)).toEqual(['[grant_not_found] None.']);
+    expect(told('cluster_not_found', true)).toEqual(['[cluster_not_found] None.']);
+  });
+});
+
 describe('A refusal is told in terms of rmap:', () => {
   it.each([
     [
