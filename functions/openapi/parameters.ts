@@ -60,7 +60,7 @@ export const GRANT_ID_PARAMETER = {
  * `*`, or entity tags with commas between (RFC 9110, section 8.8.3). No character can be matched in
  * two ways, so no header makes a validator slow.
  */
-const ENTITY_TAG = '(?:(?:W/)?"[!#-~\\u0080-\\uffff]*"[ \\t]*)';
+const ENTITY_TAG = '(?:(?:W/)?"[!#-~\\u0080-\\u00ff]*"[ \\t]*)';
 const ENTITY_TAGS: JsonSchema = {
   type: 'string',
   pattern: `^[ \\t]*(?:\\*[ \\t]*|${ENTITY_TAG}?(?:,[ \\t]*${ENTITY_TAG}?)*)$`,
