@@ -20,6 +20,7 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
 import { decodeSnapshot } from '../../functions/snapshot/decode.ts';
+import { startFaultyProxy } from '../client/faulty-proxy.ts';
 import { type Ran, RMAP, runRmap } from './run-rmap.ts';
 
 const SAMPLES = new URL('../../functions/local/samples/', import.meta.url).pathname;
@@ -381,6 +382,35 @@ describe('rmap push --watch', () => {
     } finally {
       child.kill();
     }
+  });
+});
+
+describe('rmap push --watch, while it is still pushing,', () => {
+  it('misses no file that is written meanwhile', async () => {
+    const proxy = await startFaultyProxy(service.url);
+    onTestFinished(() => proxy.close());
+    const sample = JSON.parse(readFileSync(KOPS, 'utf8')) as object;
+    const write = (clusterId: string, logicalCounter: string): string => {
+      const file = join(folder, `${clusterId}.json`);
+      writeFileSync(`${file}.new`, JSON.stringify({ ...sample, cluster: { clusterId }, logicalCounter }));
+      renameSync(`${file}.new`, file);
+      return file;
+    };
+    const [first, second] = [write('first', '1'), write('second', '1')];
+    // The second push takes so long that the first file is replaced before it ends.
+    proxy.fates.push('pass', { status: 503, headers: { 'retry-after': '2' } });
+    const child = execFile(process.execPath, [RMAP, 'push', '--watch', first, second], {
+      env: { ...process.env, RMAP_URL: proxy.url },
+    });
+    onTestFinished(() => void child.kill());
+    let said = '';
+    child.stdout?.on('data', (chunk: string) => {
+      said += chunk;
+    });
+    await expect.poll(() => proxy.seen.length, { timeout: 15_000 }).toBe(2);
+    write('first', '2');
+    await expect.poll(() => said, { timeout: 15_000 }).toContain('PUBLISHED second at 1');
+    await expect.poll(() => said, { timeout: 15_000 }).toContain('REFRESHED first at 2');
   });
 });
 

@@ -32,9 +32,11 @@ export function pushCommand(): Command {
     if (options.watch && files.includes('-'))
       throw new UsageError('Standard input cannot be watched; name a file.');
     const client = clientOf(options);
+    // Before a file is read: what is written while it is pushed is pushed next.
+    const versions = await versionsOf(files);
     let worst: ExitCode = EXIT.ok;
     for (const file of files) worst = Math.max(worst, await pushFile(client, file, options)) as ExitCode;
-    if (options.watch) await watchFiles(client, files, options);
+    if (options.watch) await watchFiles(client, versions, options);
     process.exitCode = worst;
   });
 }
@@ -76,14 +78,15 @@ const POLL_MS = 500;
 /**
  * Looks at the files again and again: a notification would follow the old file where a new
  * one is renamed over it, which is how agents and editors replace a file whole.
+ *
+ * @param versions that were pushed already
  */
-async function watchFiles(client: Client, files: readonly string[], options: PushOptions): Promise<void> {
+async function watchFiles(client: Client, versions: Versions, options: PushOptions): Promise<void> {
+  const files = [...versions.keys()];
   process.stderr.write(
     `Watching ${files.length === 1 ? 'the file' : `${files.length} files`}; Ctrl-C ends it.\n`,
   );
-  const pushed = new Map(
-    await Promise.all(files.map(async (file) => [file, await versionOf(file)] as const)),
-  );
+  const pushed = new Map(versions);
   const seen = new Map(pushed);
   for (;;) {
     await sleep(POLL_MS);
@@ -96,6 +99,13 @@ async function watchFiles(client: Client, files: readonly string[], options: Pus
       await pushFile(client, file, options);
     }
   }
+}
+
+/** By file; nothing while there is none. */
+type Versions = ReadonlyMap<string, string | undefined>;
+
+async function versionsOf(files: readonly string[]): Promise<Versions> {
+  return new Map(await Promise.all(files.map(async (file) => [file, await versionOf(file)] as const)));
 }
 
 /** What changes whenever a file is written or replaced; nothing while there is no file. */
