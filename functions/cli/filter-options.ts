@@ -1,5 +1,5 @@
 /** The filters of the map as options; each can be given several times, for alternatives. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { MapFilter } from '../globalmap/filter.ts';
 
 export interface FilterOptions {
@@ -10,15 +10,23 @@ export interface FilterOptions {
   readonly acceleratorModel: readonly string[];
 }
 
-const append = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+/**
+ * An option that can be given several times, each value being one more.
+ * @param none what it means that it is not given at all
+ */
+export function repeatable(flags: string, description: string, none = 'any'): Option {
+  return new Option(flags, `${description} (repeatable)`)
+    .argParser((value: string, before: readonly string[]) => [...before, value])
+    .default([], none);
+}
 
 export function withFilterOptions(command: Command): Command {
   return command
-    .option('--cluster <id>', 'only this cluster (repeatable)', append, [])
-    .option('--provider <name>', 'only clusters of this provider (repeatable)', append, [])
-    .option('--region <name>', 'only clusters in this region (repeatable)', append, [])
-    .option('--site <name>', 'only clusters at this site (repeatable)', append, [])
-    .option('--accelerator-model <name>', 'only clusters that have this model (repeatable)', append, []);
+    .addOption(repeatable('--cluster <id>', 'only this cluster'))
+    .addOption(repeatable('--provider <name>', 'only clusters of this provider'))
+    .addOption(repeatable('--region <name>', 'only clusters in this region'))
+    .addOption(repeatable('--site <name>', 'only clusters at this site'))
+    .addOption(repeatable('--accelerator-model <name>', 'only clusters that have this model'));
 }
 
 export function filterOf({ cluster, provider, region, site, acceleratorModel }: FilterOptions): MapFilter {

@@ -1,11 +1,11 @@
 /** The conditions on targets as options; each can be given several times, for alternatives. */
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { closest } from 'fastest-levenshtein';
 import type { CapacityFilterInit } from '../client/client.ts';
 import { PurchaseModel } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import { UsageError } from './failure.ts';
-import { type FilterOptions, withFilterOptions } from './filter-options.ts';
+import { type FilterOptions, repeatable, withFilterOptions } from './filter-options.ts';
 
 export interface TargetOptions extends FilterOptions {
   readonly pool: readonly string[];
@@ -18,20 +18,14 @@ export interface TargetOptions extends FilterOptions {
   readonly eligible?: true;
 }
 
-const append = (value: string, before: readonly string[]): readonly string[] => [...before, value];
-
 export function withTargetOptions(command: Command): Command {
   return withFilterOptions(command)
-    .option('--pool <id>', 'only this capacity pool (repeatable)', append, [])
-    .option('--node-type <id>', 'only this node type (repeatable)', append, [])
-    .option('--instance-type <name>', 'only this instance type (repeatable)', append, [])
-    .addOption(
-      new Option('--purchase-model <name>', 'only this purchase model, such as spot (repeatable)')
-        .argParser(append)
-        .default([], 'any'),
-    )
-    .option('--zone <name>', 'only this zone (repeatable)', append, [])
-    .option('--fabric <id>', 'only this fabric (repeatable)', append, [])
+    .addOption(repeatable('--pool <id>', 'only this capacity pool'))
+    .addOption(repeatable('--node-type <id>', 'only this node type'))
+    .addOption(repeatable('--instance-type <name>', 'only this instance type'))
+    .addOption(repeatable('--purchase-model <name>', 'only this purchase model, such as spot'))
+    .addOption(repeatable('--zone <name>', 'only this zone'))
+    .addOption(repeatable('--fabric <id>', 'only this fabric'))
     .option('--rdma-ready', 'only where the fabric is known to be RDMA-ready')
     .option('--eligible', 'only where new work may be placed');
 }

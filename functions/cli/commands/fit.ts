@@ -8,6 +8,7 @@ import {
 } from '../../gen/resourcemap/v1/capacity_pb.ts';
 import { EXIT } from '../exit-codes.ts';
 import { UsageError } from '../failure.ts';
+import { repeatable } from '../filter-options.ts';
 import { fitLines } from '../fit-table.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { messageOf, readInput } from '../input-file.ts';
@@ -36,11 +37,12 @@ export function fitCommand(): Command {
         .option('--same-fabric', 'the pods of a chain share a fabric', false)
         .option('--same-zone', 'the pods of a chain share a zone', false)
         .option('--max-price <price>', 'only nodes of at most this price per hour, such as "55.04 USD"')
-        .option(
-          '--release <ids...>',
-          'as if this chain were gone: its cluster, job, rank and chain id (repeatable)',
-          append,
-          [],
+        .addOption(
+          repeatable(
+            '--release <ids...>',
+            'as if this chain were gone: its cluster, job, rank and chain id',
+            'none',
+          ),
         ),
     ),
   ).action(async (file: string | undefined, options: FitOptions) => {
@@ -80,8 +82,6 @@ async function questionOf(file: string | undefined, options: FitOptions): Promis
     released: releasedOf(options.release),
   };
 }
-
-const append = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 function releasedOf(ids: readonly string[]): MessageInitShape<typeof ChainReferenceSchema>[] {
   if (ids.length % 4 !== 0) {
