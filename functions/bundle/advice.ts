@@ -4,6 +4,7 @@
  * among errors or warnings; a bundle with advice may be submitted.
  */
 import { quote } from '../snapshot/quote.ts';
+import { type Amount, largest } from './amounts.ts';
 import type { AdviceCode } from './codes.ts';
 import { describeDevice, describeRequirement, listNames } from './describe.ts';
 import { groupJobs, type JobGroups } from './groups.ts';
@@ -134,7 +135,9 @@ function withoutSingleProfile(bundle: Bundle, needs: readonly Needs[], offer: Of
 function unsatisfiableGpus(bundle: Bundle, needs: readonly Needs[], offer: Offer): readonly Advice[] {
   return bundle.jobs.flatMap((job, i) => {
     const { devices } = needs[i] ?? NO_NEEDS;
-    const shares = devices.filter((need) => need.kind === 'share' || need.model !== '' || need.atLeast > 0);
+    const shares = devices.filter(
+      (need) => need.kind === 'share' || need.model !== '' || need.atLeast.isPositive,
+    );
     if (
       shares.length === 0 ||
       offer.nodes.some((node) => mayHold(node, { ...NO_NEEDS, devices: shares }, offer.budget))
@@ -186,10 +189,10 @@ interface SingleNeed {
 /** Each need by itself. */
 function singleNeeds(needs: Needs): readonly SingleNeed[] {
   return [
-    ...(needs.capacity > 0
+    ...(needs.capacity.isPositive
       ? [{ described: `capacity ${needs.capacity}`, alone: { ...NO_NEEDS, capacity: needs.capacity } }]
       : []),
-    ...(needs.cores > 0
+    ...(needs.cores.isPositive
       ? [{ described: `cores ${needs.cores}`, alone: { ...NO_NEEDS, cores: needs.cores } }]
       : []),
     ...needs.capabilities.map((requirement) => ({
@@ -201,15 +204,15 @@ function singleNeeds(needs: Needs): readonly SingleNeed[] {
       },
     })),
     ...needs.devices
-      .filter((need) => need.kind === 'share' || need.model !== '' || need.atLeast > 0)
+      .filter((need) => need.kind === 'share' || need.model !== '' || need.atLeast.isPositive)
       .map((need) => ({ described: describeDevice(need), alone: { ...NO_NEEDS, devices: [need] } })),
   ];
 }
 
 function describeNeeds(needs: Needs): string {
   const described = [
-    ...(needs.capacity > 0 ? [`capacity ${needs.capacity}`] : []),
-    ...(needs.cores > 0 ? [`cores ${needs.cores}`] : []),
+    ...(needs.capacity.isPositive ? [`capacity ${needs.capacity}`] : []),
+    ...(needs.cores.isPositive ? [`cores ${needs.cores}`] : []),
     ...needs.devices.filter((need) => need.kind === 'share').map(describeDevice),
     ...[...needs.units].map(([name, count]) => `${count} × ${quote(name)}`),
   ];
@@ -237,10 +240,9 @@ function describeBest(nodes: readonly NodeState[]): string {
   return `the most that any profile offers is capacity ${most(nodes, (n) => n.capacity.limit)} and cores ${most(nodes, (n) => n.cores.limit)}`;
 }
 
-function most(nodes: readonly NodeState[], of: (node: NodeState) => number | undefined): string {
+function most(nodes: readonly NodeState[], of: (node: NodeState) => Amount | undefined): string {
   const amounts = nodes.map(of).filter((amount) => amount !== undefined);
-  const largest = amounts.reduce((best, amount) => Math.max(best, amount), 0);
-  return amounts.length < nodes.length ? 'unknown' : String(largest);
+  return amounts.length < nodes.length ? 'unknown' : String(largest(amounts));
 }
 
 function nameOf(bundle: Bundle, job: number): string {

@@ -169,7 +169,7 @@ export function fitOf(state: NodeState, needs: Needs): Fit {
   return {
     unverified: unverified(state, needs).length,
     idleDevicesLeft: idleDevices(state) - devices,
-    capacityLeft: (room(state.capacity) ?? Number.POSITIVE_INFINITY) - needs.capacity,
+    capacityLeft: room(state.capacity)?.minus(needs.capacity).value ?? Number.POSITIVE_INFINITY,
   };
 }
 

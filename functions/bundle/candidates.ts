@@ -1,4 +1,5 @@
 /** The nodes that a plan may use: one by one with their inventories, or as anonymous slots of the map. */
+import { Amount, NOTHING } from './amounts.ts';
 import { firstByName, MAP_ACCELERATOR } from './capabilities.ts';
 import type { Device } from './devices.ts';
 import { MAX_DEVICES } from './limits.ts';
@@ -61,8 +62,11 @@ function inventoryState(
     eligible,
     reachable: inventory.reachable ?? false,
     cordoned: inventory.cordoned ?? false,
-    capacity: known(inventory.totalCapacity * inventory.utilizationCap, inventory.reservedCapacity ?? 0),
-    cores: known(inventory.totalCores ?? 0, inventory.reservedCores ?? 0),
+    capacity: known(
+      Amount.product(inventory.totalCapacity, inventory.utilizationCap),
+      inventory.reservedCapacity,
+    ),
+    cores: known(Amount.of(inventory.totalCores ?? 0), inventory.reservedCores),
     capabilities,
     devices: [...(inventory.gpus ?? [])]
       .sort((a, b) => a.index - b.index)
@@ -75,12 +79,14 @@ function deviceOf(gpu: GpuResource, used: boolean): Device {
   return {
     index: gpu.index,
     model: gpu.model ?? '',
-    total: gpu.totalCapacity,
-    reserved: gpu.reservedCapacity ?? 0,
+    total: Amount.of(gpu.totalCapacity),
+    reserved: Amount.of(gpu.reservedCapacity ?? 0),
     shared: used || (gpu.reservedCapacity ?? 0) > 0,
     exclusive: gpu.exclusivelyReserved ?? false,
   };
 }
+
+const ONE = Amount.of(1);
 
 /**
  * An accelerator of the map is one device of capacity 1, of which a job may have a share.
@@ -96,8 +102,8 @@ function slotState(slot: SlotCandidate): NodeState {
     // The agent of the cluster counted it, and lists a cordoned node's accelerators as unavailable.
     reachable: true,
     cordoned: false,
-    capacity: { limit: slot.totalCapacity, taken: 0, takenKnown: slot.idle },
-    cores: { limit: slot.totalCores, taken: 0, takenKnown: slot.idle },
+    capacity: { limit: unlessUnknown(slot.totalCapacity), taken: NOTHING, takenKnown: slot.idle },
+    cores: { limit: unlessUnknown(slot.totalCores), taken: NOTHING, takenKnown: slot.idle },
     capabilities:
       accelerator === undefined
         ? new Map()
@@ -105,8 +111,8 @@ function slotState(slot: SlotCandidate): NodeState {
     devices: Array.from({ length: Math.min(freeAccelerators, MAX_DEVICES) }, (_, i) => ({
       index: inUse + i,
       model: place.acceleratorModels[0] ?? '',
-      total: 1,
-      reserved: 0,
+      total: ONE,
+      reserved: NOTHING,
       shared: false,
       exclusive: false,
     })),
@@ -115,6 +121,10 @@ function slotState(slot: SlotCandidate): NodeState {
   };
 }
 
-function known(limit: number, taken: number): Stock {
-  return { limit, taken, takenKnown: true };
+function known(limit: Amount, taken: number | undefined): Stock {
+  return { limit, taken: Amount.of(taken ?? 0), takenKnown: true };
+}
+
+function unlessUnknown(limit: number | undefined): Amount | undefined {
+  return limit === undefined ? undefined : Amount.of(limit);
 }

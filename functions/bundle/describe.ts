@@ -37,9 +37,9 @@ export function describeAttributes(
 export function describeDevice(need: DeviceNeed): string {
   const model = need.model === '' ? '' : ` ${quote(need.model)}`;
   if (need.kind === 'share') {
-    return need.amount > 0 ? `${need.amount} of one${model} device` : `one${model} device`;
+    return need.amount.isPositive ? `${need.amount} of one${model} device` : `one${model} device`;
   }
-  const size = need.atLeast > 0 ? ` of capacity ${need.atLeast}` : '';
+  const size = need.atLeast.isPositive ? ` of capacity ${need.atLeast}` : '';
   return `${need.count} whole${model} device${need.count === 1 ? '' : 's'}${size}`;
 }
 

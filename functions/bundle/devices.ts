@@ -4,7 +4,7 @@
  * found whenever there is one, since shares are bins to be packed and first-fit would
  * sometimes say no where the answer is yes.
  */
-import { fits } from './amounts.ts';
+import { Amount, fits, NOTHING, sumOf } from './amounts.ts';
 import type { WorkBudget } from './work.ts';
 
 /** One device of a node. */
@@ -13,9 +13,9 @@ export interface Device {
   /** Empty: the node does not say. Absent: unknown, as only a profile's can be, and so taken for any. */
   readonly model: string | undefined;
   /** Absent: unknown, as only a profile's can be, and so taken for enough. */
-  readonly total: number | undefined;
+  readonly total: Amount | undefined;
   /** Shares that are taken. */
-  readonly reserved: number;
+  readonly reserved: Amount;
   /** A job has a share of it, be it of nothing: one that asks for a model alone. */
   readonly shared: boolean;
   /** A job holds all of it. */
@@ -24,27 +24,29 @@ export interface Device {
 
 /** What one job asks of devices. An empty model is any. */
 export type DeviceNeed =
-  | { readonly kind: 'share'; readonly job: number; readonly amount: number; readonly model: string }
+  | { readonly kind: 'share'; readonly job: number; readonly amount: Amount; readonly model: string }
   | {
       readonly kind: 'whole';
       readonly job: number;
       readonly count: number;
       /** Capacity that each of them must have. */
-      readonly atLeast: number;
+      readonly atLeast: Amount;
       readonly model: string;
     };
 
 /** Device indexes by job, in ascending order. */
 export type DeviceAssignment = ReadonlyMap<number, readonly number[]>;
 
+const UNBOUNDED = Amount.of(Number.POSITIVE_INFINITY);
+
 /** Devices that are looked over in the time of one step. */
 const DEVICES_PER_STEP = 8;
 
 /**
- * Steps for each device in the key of a state. Writing out what it has reserved takes about as
- * long as two; and since the keys are kept, this bounds their bytes as well, to some ten a step.
+ * Characters in the key of a state that a step pays for: writing them takes about as long, and
+ * since the keys are kept, this bounds their bytes as well.
  */
-const KEY_STEPS = 2;
+const KEY_CHARACTERS_PER_STEP = 10;
 
 interface Placed {
   readonly need: DeviceNeed;
@@ -56,7 +58,7 @@ interface Room {
   readonly device: Device;
   /** Devices of one kind differ in what stands on them alone. */
   readonly kind: number;
-  reserved: number;
+  reserved: Amount;
   exclusive: boolean;
 }
 
@@ -120,18 +122,18 @@ export function takeDevices(
   assignment: DeviceAssignment,
 ): readonly Device[] {
   if (needs.length === 0) return devices;
-  const shares = new Map<number, number>();
+  const shares = new Map<number, Amount>();
   const whole = new Set<number>();
   for (const need of needs) {
     for (const index of assignment.get(need.job) ?? []) {
       if (need.kind === 'whole') whole.add(index);
-      else shares.set(index, (shares.get(index) ?? 0) + need.amount);
+      else shares.set(index, need.amount.plus(shares.get(index) ?? NOTHING));
     }
   }
   return devices.map((device) => {
     const share = shares.get(device.index);
     if (whole.has(device.index)) return { ...device, exclusive: true };
-    return share === undefined ? device : { ...device, reserved: device.reserved + share, shared: true };
+    return share === undefined ? device : { ...device, reserved: device.reserved.plus(share), shared: true };
   });
 }
 
@@ -142,7 +144,7 @@ function roomsOf(devices: readonly Device[], needs: readonly DeviceNeed[]): Room
   for (const device of devices) {
     const { reserved, exclusive, model, total, shared } = device;
     if (!needs.some((need) => canTake(device, reserved, exclusive, need))) continue;
-    const looks = `${total}|${shared}|${model}`;
+    const looks = `${total?.key}|${shared}|${model}`;
     const kind = kinds.get(looks) ?? kinds.size;
     kinds.set(looks, kind);
     rooms.push({ device, kind, reserved, exclusive });
@@ -152,20 +154,20 @@ function roomsOf(devices: readonly Device[], needs: readonly DeviceNeed[]): Room
 
 /** Nothing stands on it. */
 export function isIdle({ reserved, shared, exclusive }: Device): boolean {
-  return !exclusive && !shared && reserved <= 0;
+  return !exclusive && !shared && !reserved.isPositive;
 }
 
 /** Refuses early what no search could find: more whole devices than are idle, more shares than there is room. */
 function enoughInAll(rooms: readonly Room[], needs: readonly DeviceNeed[]): boolean {
   let whole = 0;
-  let shares = 0;
+  let shares = NOTHING;
   for (const need of needs) {
     if (need.kind === 'whole') whole += need.count;
-    else shares += need.amount;
+    else shares = shares.plus(need.amount);
   }
   if (whole > rooms.filter(({ device }) => isIdle(device)).length) return false;
-  const room = rooms.reduce((sum, r) => sum + Math.max(0, roomOf(r)), 0);
-  return fits(0, shares, room);
+  const left = rooms.map(roomOf).filter((room) => room.isPositive);
+  return fits(NOTHING, shares, sumOf(left));
 }
 
 /** One entry a device that is needed, the hardest first: whole ones, then shares by size; a named model before any. */
@@ -176,11 +178,11 @@ function unitNeeds(needs: readonly DeviceNeed[]): readonly DeviceNeed[] {
   return units.sort((a, b) => {
     if (a.kind !== b.kind) return a.kind === 'whole' ? -1 : 1;
     if ((a.model === '') !== (b.model === '')) return a.model === '' ? 1 : -1;
-    return sizeOf(b) - sizeOf(a);
+    return sizeOf(b).compare(sizeOf(a));
   });
 }
 
-function sizeOf(need: DeviceNeed): number {
+function sizeOf(need: DeviceNeed): Amount {
   return need.kind === 'whole' ? need.atLeast : need.amount;
 }
 
@@ -210,7 +212,7 @@ function place(
     tried.add(looks);
     const { reserved } = room;
     if (need.kind === 'whole') room.exclusive = true;
-    else room.reserved += need.amount;
+    else room.reserved = room.reserved.plus(need.amount);
     next.at = at;
     if (place(depth + 1, placed, rooms, failed, budget)) return true;
     room.exclusive = false;
@@ -225,32 +227,34 @@ function place(
 function byPreference(rooms: readonly Room[], need: DeviceNeed): readonly number[] {
   const able: { readonly at: number; readonly room: number }[] = [];
   for (const [at, room] of rooms.entries()) {
-    if (canTake(room.device, room.reserved, room.exclusive, need)) able.push({ at, room: roomOf(room) });
+    if (canTake(room.device, room.reserved, room.exclusive, need))
+      able.push({ at, room: roomOf(room).value });
   }
   return able.sort((a, b) => (a.room === b.room ? a.at - b.at : a.room - b.room)).map((a) => a.at);
 }
 
 /** Whether the device has room for the need, with so much of it reserved, or all of it. */
-function canTake(device: Device, reserved: number, exclusive: boolean, need: DeviceNeed): boolean {
+function canTake(device: Device, reserved: Amount, exclusive: boolean, need: DeviceNeed): boolean {
   const { model, total, shared } = device;
   if (exclusive) return false;
   if (need.model !== '' && model !== undefined && model !== need.model) return false;
   if (need.kind === 'whole')
-    return !shared && reserved <= 0 && (total === undefined || fits(0, need.atLeast, total));
+    return !shared && !reserved.isPositive && (total === undefined || fits(NOTHING, need.atLeast, total));
   return total === undefined || fits(reserved, need.amount, total);
 }
 
-function roomOf(room: Room): number {
-  if (room.exclusive) return 0;
-  return room.device.total === undefined ? Number.POSITIVE_INFINITY : room.device.total - room.reserved;
+function roomOf({ device, reserved, exclusive }: Room): Amount {
+  if (exclusive) return NOTHING;
+  return device.total === undefined ? UNBOUNDED : device.total.minus(reserved);
 }
 
 function looksOf(room: Room): string {
-  return `${room.kind}|${room.reserved}|${room.exclusive}`;
+  return `${room.kind}|${room.reserved.key}|${room.exclusive}`;
 }
 
 /** The multiset of devices: two ways to the same one fail or succeed alike. */
 function stateKey(depth: number, rooms: readonly Room[], budget: WorkBudget): string {
-  budget.spend(KEY_STEPS * rooms.length);
-  return `${depth}|${rooms.map(looksOf).sort().join('|')}`;
+  const key = `${depth}|${rooms.map(looksOf).sort().join('|')}`;
+  budget.spend(Math.ceil(key.length / KEY_CHARACTERS_PER_STEP));
+  return key;
 }

@@ -1,5 +1,6 @@
 /** Why a job has no node: how many nodes each filter left, and the most that the last of them found. */
 import { quote } from '../snapshot/quote.ts';
+import { type Amount, largest, NOTHING } from './amounts.ts';
 import { type Assessment, standingObstacle } from './assess.ts';
 import { countNodes, describeDevice, describeRequirement, listNames } from './describe.ts';
 import { isIdle } from './devices.ts';
@@ -168,20 +169,21 @@ function describeStop(
 
 function mostLeft(
   nodes: readonly Inspected[],
-  of: (state: NodeState) => number | undefined,
-  taken: (node: { needs: Needs }) => number,
-): number {
-  return nodes.reduce(
-    (most, node) =>
-      Math.max(most, (of(node.class.state) ?? 0) - (node.touched === undefined ? 0 : taken(node.touched))),
-    0,
+  of: (state: NodeState) => Amount | undefined,
+  taken: (node: { needs: Needs }) => Amount,
+): Amount {
+  return largest(
+    nodes.map((node) => {
+      const left = of(node.class.state) ?? NOTHING;
+      return node.touched === undefined ? left : left.minus(taken(node.touched));
+    }),
   );
 }
 
 /** The node with the most idle devices, and the largest share of one device, before this bundle. */
 function describeBestDevice(nodes: readonly Inspected[]): string {
   let idle = 0;
-  let share = 0;
+  const shares: Amount[] = [];
   const models = new Set<string>();
   for (const {
     class: { state },
@@ -189,11 +191,11 @@ function describeBestDevice(nodes: readonly Inspected[]): string {
     idle = Math.max(idle, state.devices.filter(isIdle).length);
     for (const device of state.devices) {
       if (device.model !== undefined && device.model !== '') models.add(device.model);
-      if (!device.exclusive) share = Math.max(share, (device.total ?? 0) - device.reserved);
+      if (!device.exclusive && device.total !== undefined) shares.push(device.total.minus(device.reserved));
     }
   }
   const of = models.size === 0 ? '' : ` of the models ${listNames([...models])}`;
-  return `the most on one of them is ${idle} idle device${idle === 1 ? '' : 's'}${of}, and ${share} of one device`;
+  return `the most on one of them is ${idle} idle device${idle === 1 ? '' : 's'}${of}, and ${largest(shares)} of one device`;
 }
 
 /** The capability that keeps the most nodes off, and the most of it that one of them has left. */

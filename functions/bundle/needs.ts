@@ -1,12 +1,13 @@
 /** What a job takes from a node, and what several jobs take together. */
+import { Amount, NOTHING, sumOf } from './amounts.ts';
 import { WHOLE_DEVICE_CAPABILITIES } from './capabilities.ts';
 import type { DeviceNeed } from './devices.ts';
 import type { CapabilityRequirement, JobRequirements } from './model.ts';
 
 /** The needs of one job, or of jobs that share a node. */
 export interface Needs {
-  readonly capacity: number;
-  readonly cores: number;
+  readonly capacity: Amount;
+  readonly cores: Amount;
   /** Each must be met by the node's entry of that name: presence, attributes, and its own count. */
   readonly capabilities: readonly CapabilityRequirement[];
   /** Units of each capability that are taken in all. */
@@ -14,7 +15,13 @@ export interface Needs {
   readonly devices: readonly DeviceNeed[];
 }
 
-export const NO_NEEDS: Needs = { capacity: 0, cores: 0, capabilities: [], units: new Map(), devices: [] };
+export const NO_NEEDS: Needs = {
+  capacity: NOTHING,
+  cores: NOTHING,
+  capabilities: [],
+  units: new Map(),
+  devices: [],
+};
 
 /**
  * The needs of one job. A need that is not above 0 takes nothing: a negative one must not
@@ -28,8 +35,8 @@ export function needsOf(requirements: JobRequirements | undefined, job: number):
   const units = new Map<string, number>();
   for (const { name, count } of capabilities) units.set(name, (units.get(name) ?? 0) + positive(count));
   return {
-    capacity: positive(requirements.requiredCapacity),
-    cores: positive(requirements.requiredCores),
+    capacity: Amount.of(positive(requirements.requiredCapacity)),
+    cores: Amount.of(positive(requirements.requiredCores)),
     capabilities,
     units,
     devices: devicesOf(requirements, units, job),
@@ -45,8 +52,8 @@ export function together(needs: readonly Needs[]): Needs {
     for (const [name, count] of one.units) units.set(name, (units.get(name) ?? 0) + count);
   }
   return {
-    capacity: needs.reduce((sum, n) => sum + n.capacity, 0),
-    cores: needs.reduce((sum, n) => sum + n.cores, 0),
+    capacity: sumOf(needs.map((n) => n.capacity)),
+    cores: sumOf(needs.map((n) => n.cores)),
     capabilities: needs.flatMap((n) => n.capabilities),
     units,
     devices: needs.flatMap((n) => n.devices),
@@ -69,14 +76,14 @@ function devicesOf(
   units: ReadonlyMap<string, number>,
   job: number,
 ): readonly DeviceNeed[] {
-  const share = positive(requirements.requiredGpuCapacity);
+  const share = Amount.of(positive(requirements.requiredGpuCapacity));
   const model = requirements.requiredGpuModel ?? '';
   const whole = [...units]
     .filter(([name]) => WHOLE_DEVICE_CAPABILITIES.has(name))
     .reduce((sum, [, count]) => sum + count, 0);
   if (whole > 0) return [{ kind: 'whole', job, count: whole, atLeast: share, model }];
   // A model without an amount still asks for a device of that model.
-  return share > 0 || model !== '' ? [{ kind: 'share', job, amount: share, model }] : [];
+  return share.isPositive || model !== '' ? [{ kind: 'share', job, amount: share, model }] : [];
 }
 
 function positive(amount: number | undefined): number {

@@ -2,7 +2,7 @@
  * One node as planning sees it: what it has, what of that is taken, and whether a set of
  * jobs fits on it. States are values: taking something gives another state.
  */
-import { fits } from './amounts.ts';
+import { type Amount, fits, NOTHING } from './amounts.ts';
 import { hasAttributes } from './capabilities.ts';
 import {
   assignDevices,
@@ -21,9 +21,9 @@ import type { WorkBudget } from './work.ts';
 /** Something that is counted or measured. */
 export interface Stock {
   /** What may be taken in all; absent where the source does not say. */
-  readonly limit: number | undefined;
+  readonly limit: Amount | undefined;
   /** What is taken, as far as it is known. */
-  readonly taken: number;
+  readonly taken: Amount;
   /** False where others may have taken more than `taken` says. */
   readonly takenKnown: boolean;
 }
@@ -86,8 +86,8 @@ function assignable(node: NodeState, needs: Needs): readonly DeviceNeed[] {
 
 /** What must be known of a node, and is not, to be sure that the needs fit. */
 export function unverified(node: NodeState, needs: Needs): readonly ('capacity' | 'cores')[] {
-  const unsure = (stock: Stock, need: number): boolean =>
-    need > 0 && (stock.limit === undefined || !stock.takenKnown);
+  const unsure = (stock: Stock, need: Amount): boolean =>
+    need.isPositive && (stock.limit === undefined || !stock.takenKnown);
   return [
     ...(unsure(node.capacity, needs.capacity) ? (['capacity'] as const) : []),
     ...(unsure(node.cores, needs.cores) ? (['cores'] as const) : []),
@@ -103,16 +103,18 @@ export function take(node: NodeState, needs: Needs, devices: DeviceAssignment): 
   }
   return {
     ...node,
-    capacity: { ...node.capacity, taken: node.capacity.taken + needs.capacity },
-    cores: { ...node.cores, taken: node.cores.taken + needs.cores },
+    capacity: { ...node.capacity, taken: node.capacity.taken.plus(needs.capacity) },
+    cores: { ...node.cores, taken: node.cores.taken.plus(needs.cores) },
     capabilities,
     devices: takeDevices(node.devices, needs.devices, devices),
   };
 }
 
 /** What is left of a stock; absent where that is not known. */
-export function room(stock: Stock): number | undefined {
-  return stock.limit === undefined ? undefined : Math.max(0, stock.limit - stock.taken);
+export function room(stock: Stock): Amount | undefined {
+  if (stock.limit === undefined) return undefined;
+  const left = stock.limit.minus(stock.taken);
+  return left.isPositive ? left : NOTHING;
 }
 
 /** Devices on which nothing stands. */
@@ -168,5 +170,5 @@ function holdsCapacity({ capacity }: NodeState, needs: Needs): boolean {
 
 /** A job that pins no cores does not care how many are pinned. */
 function holdsCores({ cores }: NodeState, needs: Needs): boolean {
-  return needs.cores === 0 || cores.limit === undefined || fits(cores.taken, needs.cores, cores.limit);
+  return !needs.cores.isPositive || cores.limit === undefined || fits(cores.taken, needs.cores, cores.limit);
 }

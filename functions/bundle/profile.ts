@@ -1,4 +1,5 @@
 /** A node profile as an empty node, so that validation and planning ask the same question of it. */
+import { Amount, NOTHING } from './amounts.ts';
 import { firstByName, MAP_ACCELERATOR, WHOLE_DEVICE_CAPABILITIES } from './capabilities.ts';
 import type { Device } from './devices.ts';
 import { MAX_DEVICES } from './limits.ts';
@@ -38,8 +39,8 @@ export function emptyNode(profile: NodeProfile): NodeState {
     eligible: true,
     reachable: true,
     cordoned: false,
-    capacity: { limit: amount(profile.totalCapacity), taken: 0, takenKnown: true },
-    cores: { limit: amount(profile.totalCores), taken: 0, takenKnown: true },
+    capacity: { limit: amount(profile.totalCapacity), taken: NOTHING, takenKnown: true },
+    cores: { limit: amount(profile.totalCores), taken: NOTHING, takenKnown: true },
     capabilities: new Map(
       [...capabilities].map(([name, { count, attributes }]) => [
         name,
@@ -65,14 +66,14 @@ function devicesOf(profile: NodeProfile): readonly Device[] {
   if (profile.gpus !== undefined && profile.gpus.length > 0) {
     return profile.gpus
       .slice(0, MAX_DEVICES)
-      .map((gpu, index) => newDevice(index, gpu.model || undefined, gpu.totalCapacity));
+      .map((gpu, index) => newDevice(index, gpu.model || undefined, Amount.of(gpu.totalCapacity)));
   }
   const devices: Device[] = [];
   for (const [name, { count, attributes }] of firstByName(profile.capabilities ?? [])) {
     if (!WHOLE_DEVICE_CAPABILITIES.has(name)) continue;
     const model = new Map(Object.entries(attributes ?? {})).get('model');
     // An accelerator of the map is one whole; how large others are the capability does not say.
-    const total = name === MAP_ACCELERATOR ? 1 : undefined;
+    const total = name === MAP_ACCELERATOR ? Amount.of(1) : undefined;
     for (let i = 0; i < count && devices.length < MAX_DEVICES; i++) {
       devices.push(newDevice(devices.length, model, total));
     }
@@ -81,10 +82,11 @@ function devicesOf(profile: NodeProfile): readonly Device[] {
 }
 
 /** What is negative or no number at all offers nothing; what is absent stays unknown. */
-function amount(offered: number | undefined): number | undefined {
-  return offered === undefined || offered > 0 ? offered : 0;
+function amount(offered: number | undefined): Amount | undefined {
+  if (offered === undefined) return undefined;
+  return offered > 0 ? Amount.of(offered) : NOTHING;
 }
 
-function newDevice(index: number, model: string | undefined, total: number | undefined): Device {
-  return { index, model, total, reserved: 0, shared: false, exclusive: false };
+function newDevice(index: number, model: string | undefined, total: Amount | undefined): Device {
+  return { index, model, total, reserved: NOTHING, shared: false, exclusive: false };
 }

@@ -70,7 +70,7 @@ export function variablesOf(
       (a, b) =>
         a.band - b.band ||
         a.variable.assessment.roots.length - b.variable.assessment.roots.length ||
-        b.variable.needs.capacity - a.variable.needs.capacity ||
+        b.variable.needs.capacity.compare(a.variable.needs.capacity) ||
         a.variable.group - b.variable.group,
     )
     .map(({ variable }) => variable);

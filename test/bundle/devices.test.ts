@@ -1,25 +1,26 @@
 /** Devices against brute force, on cases that a planner's nodes seldom have: many shares, mixed models. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { Amount, NOTHING } from '../../functions/bundle/amounts.ts';
 import { assignDevices, type Device, type DeviceNeed } from '../../functions/bundle/devices.ts';
 import { WorkBudget, WorkExhaustedError } from '../../functions/bundle/work.ts';
 
 const device = fc.record({
   model: fc.constantFrom('A', 'B', ''),
-  total: fc.constantFrom(1, 1, 0.5),
-  reserved: fc.constantFrom(0, 0, 0.25),
+  total: fc.constantFrom(1, 1, 0.5).map(Amount.of),
+  reserved: fc.constantFrom(0, 0, 0.25).map(Amount.of),
   shared: fc.constantFrom(false, false, true),
   exclusive: fc.constantFrom(false, false, false, true),
 });
 const share = fc.record({
   kind: fc.constant('share' as const),
-  amount: fc.integer({ min: 0, max: 8 }).map((n) => n / 8),
+  amount: fc.integer({ min: 0, max: 8 }).map((n) => Amount.of(n / 8)),
   model: fc.constantFrom('', '', 'A'),
 });
 const whole = fc.record({
   kind: fc.constant('whole' as const),
   count: fc.integer({ min: 1, max: 2 }),
-  atLeast: fc.constantFrom(0, 0, 0.75),
+  atLeast: fc.constantFrom(0, 0, 0.75).map(Amount.of),
   model: fc.constantFrom('', 'B'),
 });
 const devices = fc
@@ -41,10 +42,15 @@ function exists(all: readonly Device[], asked: readonly DeviceNeed[]): boolean {
       const at = all[d] as Device;
       if (at.exclusive || (need.model !== '' && need.model !== at.model)) return false;
       const after =
-        need.kind === 'whole' ? { left: -1, idle: false } : { left: left - need.amount, idle: false };
-      if (need.kind === 'whole' ? !idle || (at.total ?? 0) < need.atLeast : left < need.amount) return false;
+        need.kind === 'whole' ? { left: -1, idle: false } : { left: left - need.amount.value, idle: false };
+      if (
+        need.kind === 'whole'
+          ? !idle || (at.total?.value ?? 0) < need.atLeast.value
+          : left < need.amount.value
+      )
+        return false;
       // A share of nothing leaves a device idle.
-      const next = need.kind === 'share' && need.amount === 0 ? { left, idle } : after;
+      const next = need.kind === 'share' && !need.amount.isPositive ? { left, idle } : after;
       return from(
         i + 1,
         state.map((s, n) => (n === d ? next : s)),
@@ -56,8 +62,8 @@ function exists(all: readonly Device[], asked: readonly DeviceNeed[]): boolean {
   return from(
     0,
     all.map((d) => ({
-      left: (d.total ?? 0) - d.reserved,
-      idle: d.reserved === 0 && !d.shared && !d.exclusive,
+      left: (d.total?.value ?? 0) - d.reserved.value,
+      idle: !d.reserved.isPositive && !d.shared && !d.exclusive,
     })),
   );
 }
@@ -68,7 +74,7 @@ it('finds an assignment if and only if there is one, and gives each device as it
       const found = assignDevices(all, asked, new WorkBudget(1_000_000));
       expect(found !== undefined).toBe(exists(all, asked));
       if (found === undefined) return;
-      const taken = new Map(all.map((d) => [d.index, d.reserved]));
+      const taken = new Map(all.map((d) => [d.index, d.reserved.value]));
       const whole = new Set<number>();
       for (const need of asked) {
         const indexes = found.get(need.job) ?? [];
@@ -82,11 +88,11 @@ it('finds an assignment if and only if there is one, and gives each device as it
             expect(at.shared).toBe(false);
             expect(taken.get(index)).toBe(0);
             expect(whole.has(index)).toBe(false);
-            expect(at.total).toBeGreaterThanOrEqual(need.atLeast);
+            expect(at.total?.value).toBeGreaterThanOrEqual(need.atLeast.value);
             whole.add(index);
           } else {
-            taken.set(index, (taken.get(index) ?? 0) + need.amount);
-            expect(taken.get(index)).toBeLessThanOrEqual(at.total ?? 0);
+            taken.set(index, (taken.get(index) ?? 0) + need.amount.value);
+            expect(taken.get(index)).toBeLessThanOrEqual(at.total?.value ?? 0);
           }
         }
       }
@@ -100,13 +106,15 @@ it('packs what first-fit-decreasing does not', () => {
     (left, index): Device => ({
       index,
       model: '',
-      total: left / 8,
-      reserved: 0,
+      total: Amount.of(left / 8),
+      reserved: NOTHING,
       shared: false,
       exclusive: false,
     }),
   );
-  const items = [3, 5, 3, 1].map((n, job): DeviceNeed => ({ kind: 'share', job, amount: n / 8, model: '' }));
+  const items = [3, 5, 3, 1].map(
+    (n, job): DeviceNeed => ({ kind: 'share', job, amount: Amount.of(n / 8), model: '' }),
+  );
   const found = assignDevices(bins, items, new WorkBudget(1_000));
   expect(found === undefined ? undefined : Object.fromEntries(found)).toEqual({
     0: [0],
@@ -122,15 +130,15 @@ it('shows quickly that many equal shares do not fit, since equal devices are one
     (_, index): Device => ({
       index,
       model: '',
-      total: 1,
-      reserved: 0,
+      total: Amount.of(1),
+      reserved: NOTHING,
       shared: false,
       exclusive: false,
     }),
   );
   const items = Array.from(
     { length: 17 },
-    (_, job): DeviceNeed => ({ kind: 'share', job, amount: 0.6, model: '' }),
+    (_, job): DeviceNeed => ({ kind: 'share', job, amount: Amount.of(0.6), model: '' }),
   );
   const budget = new WorkBudget(10_000);
   expect(assignDevices(bins, items, budget)).toBeUndefined();
@@ -143,8 +151,8 @@ it('ends at its bound, by a throw and not by a no', () => {
     (_, index): Device => ({
       index,
       model: '',
-      total: 1 + index / 100,
-      reserved: 0,
+      total: Amount.of(1 + index / 100),
+      reserved: NOTHING,
       shared: false,
       exclusive: false,
     }),
@@ -154,7 +162,7 @@ it('ends at its bound, by a throw and not by a no', () => {
     (_, job): DeviceNeed => ({
       kind: 'share',
       job,
-      amount: 0.36 + job / 1_000,
+      amount: Amount.of(0.36 + job / 1_000),
       model: '',
     }),
   );
@@ -166,16 +174,20 @@ it('a search among devices that all differ ends at its bound, and keeps little o
   // beside two hundred that can take none.
   const able = Array.from({ length: 5 }, (_, index) => ({
     index,
-    total: 1 + index * 0.0001,
+    total: Amount.of(1 + index * 0.0001),
     exclusive: false,
   }));
-  const taken = Array.from({ length: 200 }, (_, i) => ({ index: 5 + i, total: 1, exclusive: true }));
+  const taken = Array.from({ length: 200 }, (_, i) => ({
+    index: 5 + i,
+    total: Amount.of(1),
+    exclusive: true,
+  }));
   const all = [...able, ...taken].map(
-    (device): Device => ({ ...device, model: 'm'.repeat(253), reserved: 0, shared: false }),
+    (device): Device => ({ ...device, model: 'm'.repeat(253), reserved: NOTHING, shared: false }),
   );
   const asked = Array.from(
     { length: 16 },
-    (_, job): DeviceNeed => ({ kind: 'share', job, amount: 0.27 + 0.0013 * job, model: '' }),
+    (_, job): DeviceNeed => ({ kind: 'share', job, amount: Amount.of(0.27 + 0.0013 * job), model: '' }),
   );
   const before = process.memoryUsage.rss();
   expect(() => assignDevices(all, asked, new WorkBudget(2_000_000))).toThrow(WorkExhaustedError);
