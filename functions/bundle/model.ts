@@ -88,7 +88,7 @@ export interface IntraReplicaRules {
 }
 
 /**
- * How the backup stands to the primary. Where `forbid` cannot be had since no other domain
+ * How the backup, as a whole, stands to the primary as a whole. Where `forbid` cannot be had since no other domain
  * is free, the backup is placed all the same and reported degraded. An absent rule allows.
  */
 export interface ResiliencePolicy {

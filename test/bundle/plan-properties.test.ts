@@ -13,7 +13,9 @@ import {
   copyHolds,
   fleetHolds,
   groupsOf,
+  type SharedByJob,
   type Standing,
+  sharedByJob,
   sharing,
   standingOf,
   tierOf,
@@ -148,6 +150,36 @@ describe('primary and backup', () => {
     expect(Math.min(seen.placed, seen.partial, seen.unplaced)).toBeGreaterThan(RUNS.numRuns / 40);
   });
 
+  /** The jobs that are reported to share a domain. */
+  const told = ({ degraded }: PlacedCopy): readonly string[] =>
+    inOrder(
+      degraded.flatMap(({ domain, known, jobs }) =>
+        jobs.map((jobName) => ({ jobName, domain, same: known })),
+      ),
+    );
+
+  const inOrder = (shared: readonly SharedByJob[]): readonly string[] =>
+    shared.map(({ jobName, domain, same }) => `${domain} of ${jobName} ${same ? 'is' : 'may be'}`).sort();
+
+  /** The least that any two copies share of which the primary stands in no later tiers than this one. */
+  const leastShared = (bundle: Bundle, fleet: readonly InventoryCandidate[], primary: PlacedCopy): number => {
+    const backups = assignments(bundle, backupPool(bundle), fleet);
+    let least = Number.POSITIVE_INFINITY;
+    for (const p of assignments(bundle, poolNamed('p'), fleet)) {
+      const isLater = p.some(
+        (n, i) =>
+          tierOf(poolNamed('p'), (fleet[n] as InventoryCandidate).place) >
+          (primary.placements[i]?.tier ?? -1),
+      );
+      if (isLater) continue;
+      for (const b of backups) {
+        if (!fleetHolds(fleet, [...standingOf(bundle, p), ...standingOf(bundle, b)])) continue;
+        least = Math.min(least, sharing(bundle, fleet, p, b));
+      }
+    }
+    return least;
+  };
+
   it('share a forbidden domain only where no other was free, and say so', () => {
     let degraded = 0;
     let apart = 0;
@@ -157,7 +189,7 @@ describe('primary and backup', () => {
         if (primary === undefined || backup === undefined) return;
         const at = assignmentOf(primary, fleet);
         const shared = sharing(bundle, fleet, at, assignmentOf(backup, fleet));
-        expect(backup.degraded.length > 0).toBe(shared > 0);
+        expect(told(backup)).toEqual(inOrder(sharedByJob(bundle, fleet, at, assignmentOf(backup, fleet))));
         expect(primary.degraded).toEqual([]);
         if (shared === 0) {
           apart++;
@@ -166,21 +198,42 @@ describe('primary and backup', () => {
         degraded++;
         // The case is small enough for the search to come to its end.
         expect(backup.degraded.every((d) => d.unavoidable)).toBe(true);
-        const tiers = primary.placements.map((p) => p.tier);
-        for (const p of assignments(bundle, poolNamed('p'), fleet)) {
-          const noLater = p.every(
-            (n, i) => tierOf(poolNamed('p'), (fleet[n] as InventoryCandidate).place) <= (tiers[i] ?? -1),
-          );
-          if (!noLater) continue;
-          for (const b of assignments(bundle, backupPool(bundle), fleet)) {
-            if (!fleetHolds(fleet, [...standingOf(bundle, p), ...standingOf(bundle, b)])) continue;
-            expect(sharing(bundle, fleet, p, b)).toBeGreaterThanOrEqual(shared);
-          }
-        }
+        expect(shared).toBe(leastShared(bundle, fleet, primary));
       }),
       RUNS,
     );
     expect(Math.min(degraded, apart)).toBeGreaterThan(RUNS.numRuns / 40);
+  });
+
+  it('share the least that can be, or say that the search stopped before that was shown', () => {
+    const strict = cases.map(
+      (bundle): Bundle => ({
+        ...bundle,
+        resiliencePolicy: { ...bundle.resiliencePolicy, sameNode: 'forbid', sameAz: 'forbid' },
+      }),
+    );
+    const seen = { least: 0, stopped: 0 };
+    fc.assert(
+      fc.property(strict, fleets, fc.integer({ min: 50, max: 400 }), (bundle, fleet, maxSteps) => {
+        const plan = planBundles([bundle], POOLS, fleet, { maxSteps })[0] as BundlePlan;
+        const [primary, backup] = placedCopies(plan);
+        if (primary === undefined || backup === undefined) return;
+        const p = assignmentOf(primary, fleet);
+        const b = assignmentOf(backup, fleet);
+        expect(told(backup)).toEqual(inOrder(sharedByJob(bundle, fleet, p, b)));
+        if (backup.degraded.length === 0) return;
+        if (backup.degraded.every((d) => d.unavoidable)) {
+          expect(sharing(bundle, fleet, p, b)).toBe(leastShared(bundle, fleet, primary));
+          seen.least++;
+        } else {
+          expect(backup.degraded.some((d) => d.unavoidable)).toBe(false);
+          seen.stopped++;
+        }
+      }),
+      // The search seldom stops between a first plan and the best one.
+      { numRuns: RUNS.numRuns * 5 },
+    );
+    expect(Math.min(seen.least, seen.stopped)).toBeGreaterThan(RUNS.numRuns / 40);
   });
 
   it('stand in the tiers in order: no group could move to an earlier tier without sharing more', () => {

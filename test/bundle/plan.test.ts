@@ -479,6 +479,25 @@ describe('a backup', () => {
     expect(copyOf(plan, 1).degraded.map((d) => d.domain)).toEqual(['cloud']);
   });
 
+  it('is degraded on a node of the primary whichever job stands there: each copy is to outlive any node', () => {
+    const pair = bundle(
+      [job('a', { requiredCapacity: 4 }), job('b', { requiredCapacity: 6 }, { separateFrom: ['a'] })],
+      { resiliencePolicy: { sameNode: 'forbid' } },
+    );
+    // Crossed over, each job is apart from its own other place; yet each node carries a part of both copies.
+    const plan = planOf(pair, [node('n1'), node('n2')]);
+    expect([nodesOf(plan, 0), nodesOf(plan, 1)]).toEqual([
+      { a: 'n2', b: 'n1' },
+      { a: 'n1', b: 'n2' },
+    ]);
+    expect(copyOf(plan, 1).degraded).toEqual([
+      { domain: 'node', jobs: ['a'], value: 'n1', known: true, unavoidable: true },
+      { domain: 'node', jobs: ['b'], value: 'n2', known: true, unavoidable: true },
+    ]);
+    const room = planOf(pair, [node('n1'), node('n2'), node('n3'), node('n4')]);
+    expect(copyOf(room, 1).degraded).toEqual([]);
+  });
+
   it('does not claim a domain that nobody named to be another one', () => {
     const plan = planOf(twice({ sameCloud: 'forbid' }), [
       node('n1', {}, { provider: '' }),

@@ -176,6 +176,58 @@ export function standingOf(bundle: Bundle, at: Assignment): readonly Standing[] 
   return bundle.jobs.map((job, i) => ({ job, node: at[i] ?? -1 }));
 }
 
+/** A job of the backup in a domain of the primary that the policy forbids; `same` if it is known to be one. */
+export interface SharedByJob {
+  readonly jobName: string;
+  readonly domain: 'node' | 'az' | 'cloud';
+  readonly same: boolean;
+}
+
+/** What each job of the backup shares with the primary as a whole. */
+export function sharedByJob(
+  bundle: Bundle,
+  nodes: readonly InventoryCandidate[],
+  primary: Assignment,
+  backup: Assignment,
+): readonly SharedByJob[] {
+  const policy = bundle.resiliencePolicy ?? {};
+  return bundle.jobs.flatMap(({ jobName }, i) => {
+    const b = backup[i] ?? -1;
+    const mine = (nodes[b] as InventoryCandidate).place;
+    const others = primary.map((p) => ({ same: p === b, place: (nodes[p] as InventoryCandidate).place }));
+    const shared: SharedByJob[] = [];
+    const compare = (
+      domain: 'az' | 'cloud',
+      same: (p: Place) => boolean,
+      apart: (p: Place) => boolean,
+    ): void => {
+      if (others.some((o) => o.same || same(o.place))) shared.push({ jobName, domain, same: true });
+      else if (others.some((o) => !apart(o.place))) shared.push({ jobName, domain, same: false });
+    };
+    if (policy.sameNode === 'forbid' && others.some((o) => o.same)) {
+      shared.push({ jobName, domain: 'node', same: true });
+    }
+    if (policy.sameAz === 'forbid') {
+      compare(
+        'az',
+        (p) =>
+          mine.zone !== '' &&
+          JSON.stringify([p.zone, p.provider, p.region]) ===
+            JSON.stringify([mine.zone, mine.provider, mine.region]),
+        (p) => azApart(mine, p),
+      );
+    }
+    if (policy.sameCloud === 'forbid') {
+      compare(
+        'cloud',
+        (p) => mine.provider !== '' && p.provider === mine.provider,
+        (p) => cloudApart(mine, p),
+      );
+    }
+    return shared;
+  });
+}
+
 /**
  * What the backup shares against the policy: for each group of jobs and each rule 2 where
  * some node of the primary stands in the same domain, 1 where it may.
@@ -186,33 +238,10 @@ export function sharing(
   primary: Assignment,
   backup: Assignment,
 ): number {
-  const policy = bundle.resiliencePolicy ?? {};
-  const nodeOf = new Map(bundle.jobs.map((job, i) => [job.jobName, backup[i] ?? -1]));
-  let sum = 0;
-  for (const group of groupsOf(bundle)) {
-    const b = nodeOf.get(group[0] ?? '') ?? -1;
-    const mine = (nodes[b] as InventoryCandidate).place;
-    const others = primary.map((p) => ({ same: p === b, place: (nodes[p] as InventoryCandidate).place }));
-    const cost = (same: (p: Place) => boolean, apart: (p: Place) => boolean): number =>
-      others.some((o) => o.same || same(o.place)) ? 2 : others.some((o) => !apart(o.place)) ? 1 : 0;
-    if (policy.sameNode === 'forbid' && others.some((o) => o.same)) sum += 2;
-    if (policy.sameAz === 'forbid') {
-      sum += cost(
-        (p) =>
-          mine.zone !== '' &&
-          JSON.stringify([p.zone, p.provider, p.region]) ===
-            JSON.stringify([mine.zone, mine.provider, mine.region]),
-        (p) => azApart(mine, p),
-      );
-    }
-    if (policy.sameCloud === 'forbid') {
-      sum += cost(
-        (p) => mine.provider !== '' && p.provider === mine.provider,
-        (p) => cloudApart(mine, p),
-      );
-    }
-  }
-  return sum;
+  const leaders = new Set(groupsOf(bundle).map((group) => group[0]));
+  return sharedByJob(bundle, nodes, primary, backup)
+    .filter(({ jobName }) => leaders.has(jobName))
+    .reduce((sum, { same }) => sum + (same ? 2 : 1), 0);
 }
 
 function cloudApart(a: Place, b: Place): boolean {
