@@ -57,6 +57,10 @@ export class Amount {
   }
 
   minus(other: Amount): Amount {
+    const left = this.billionths - other.billionths;
+    if (this.wide === undefined && other.wide === undefined && Number.isSafeInteger(left)) {
+      return new Amount(left);
+    }
     return this.plus(other.#negative());
   }
 

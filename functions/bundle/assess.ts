@@ -4,11 +4,12 @@
  * all bundles of a request that ask for the same; what a plan changes comes as new classes.
  */
 import type { NodeClass } from './fleet.ts';
+import { MAX_STEPS_PER_NODE } from './limits.ts';
 import type { Needs } from './needs.ts';
-import { idleDevices, type NodeState, obstacle, type ResourceFilter, room, unverified } from './node.ts';
+import { countUnverified, idleDevices, type NodeState, obstacle, type ResourceFilter, room } from './node.ts';
 import type { Domain } from './place.ts';
 import type { CompiledPool } from './tiers.ts';
-import type { WorkBudget } from './work.ts';
+import type { Stepwise, WorkBudget } from './work.ts';
 
 /** Why nodes of a class are out of the question, whatever else stands on them. */
 export type Obstacle = 'pool' | 'eligible' | 'reachable' | 'cordoned' | ResourceFilter;
@@ -37,15 +38,20 @@ export interface Assessment {
   readonly roots: readonly RootOption[];
   /** Those of one domain, in the same order. */
   rootsIn(domain: Domain): readonly RootOption[];
+  /** In which a node stands that holds the needs. */
+  domains(): ReadonlySet<Domain>;
   /** Nothing where nodes of the class hold the needs. */
   obstacleOf(nodes: NodeClass): Obstacle | undefined;
 }
 
-/** Answers kept at most, over all needs: a few tens of megabytes. */
-const MAX_KEPT = 2_000_000;
+/** Answers kept at most, over all needs of one copy as over all of a request: some 150 bytes each. */
+export const MAX_ANSWERS = 2_000_000;
 
 /** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
 const CLASSES_PER_STEP = 2;
+
+/** Classes that are assessed between two looks at the budget. */
+const BLOCK = 64;
 
 /** Keeps the assessments of one request. */
 export class Assessor {
@@ -56,13 +62,13 @@ export class Assessor {
    * @param key equal for equal needs
    * @throws WorkExhaustedError
    */
-  assess(
+  *assess(
     classes: readonly NodeClass[],
     pool: CompiledPool,
     needs: Needs,
     key: string,
     budget: WorkBudget,
-  ): Assessment {
+  ): Stepwise<Assessment> {
     const name = JSON.stringify([pool.name, key]);
     let assessment = this.#kept.get(name);
     if (assessment === undefined) {
@@ -70,14 +76,14 @@ export class Assessor {
       this.#makeRoom(classes.length);
       this.#kept.set(name, assessment);
     }
-    assessment.cover(classes, budget);
+    yield* assessment.cover(classes, budget);
     return assessment;
   }
 
   /** The oldest go first; whoever asks for them again pays again. */
   #makeRoom(size: number): void {
     for (const oldest of this.#kept.keys()) {
-      if ((this.#kept.size + 1) * size <= MAX_KEPT) return;
+      if ((this.#kept.size + 1) * size <= MAX_ANSWERS) return;
       this.#kept.delete(oldest);
     }
   }
@@ -86,8 +92,8 @@ export class Assessor {
 class GrowingAssessment implements Assessment {
   readonly #obstacles: (Obstacle | undefined)[] = [];
   readonly roots: RootOption[] = [];
-  /** Of the domains that were asked for, as long as no root is added. */
-  readonly #byDomain = new Map<Domain, readonly RootOption[]>();
+  /** Empty until it is asked for, and again when a root is added. */
+  readonly #byDomain = new Map<Domain, RootOption[]>();
 
   constructor(
     private readonly pool: CompiledPool,
@@ -95,12 +101,26 @@ class GrowingAssessment implements Assessment {
   ) {}
 
   rootsIn(domain: Domain): readonly RootOption[] {
-    let roots = this.#byDomain.get(domain);
-    if (roots === undefined) {
-      roots = this.roots.filter((root) => root.class.domain === domain);
-      this.#byDomain.set(domain, roots);
+    return this.#rootsByDomain().get(domain) ?? [];
+  }
+
+  domains(): ReadonlySet<Domain> {
+    const domains = new Set<Domain>();
+    for (const [domain, roots] of this.#rootsByDomain()) {
+      if (roots.some((root) => root.class.size > 0)) domains.add(domain);
     }
-    return roots;
+    return domains;
+  }
+
+  #rootsByDomain(): ReadonlyMap<Domain, readonly RootOption[]> {
+    if (this.#byDomain.size === 0) {
+      for (const root of this.roots) {
+        const roots = this.#byDomain.get(root.class.domain);
+        if (roots === undefined) this.#byDomain.set(root.class.domain, [root]);
+        else roots.push(root);
+      }
+    }
+    return this.#byDomain;
   }
 
   obstacleOf({ order }: NodeClass): Obstacle | undefined {
@@ -108,18 +128,24 @@ class GrowingAssessment implements Assessment {
   }
 
   /** Assesses the classes that came since. */
-  cover(classes: readonly NodeClass[], budget: WorkBudget): void {
+  *cover(classes: readonly NodeClass[], budget: WorkBudget): Stepwise<void> {
     const fresh = classes.slice(this.#obstacles.length);
     if (fresh.length === 0) return;
-    budget.spend(Math.ceil(fresh.length / CLASSES_PER_STEP));
     // Kept once all of them are known: where the budget ends in between, none of them is.
     const obstacles: (Obstacle | undefined)[] = [];
     const found: RootOption[] = [];
-    for (const nodes of fresh) {
-      const inTheWay = this.#obstacle(nodes.state, budget);
-      obstacles.push(inTheWay);
-      const tier = inTheWay === undefined ? this.pool.tierOf(nodes.state.place) : undefined;
-      if (tier !== undefined) found.push({ class: nodes, tier, fit: fitOf(nodes.state, this.needs) });
+    for (let from = 0; from < fresh.length; from += BLOCK) {
+      const block = fresh.slice(from, from + BLOCK);
+      budget.spend(Math.ceil(block.length / CLASSES_PER_STEP));
+      if (budget.isTurnOver()) yield;
+      for (const nodes of block) {
+        const { state } = nodes;
+        const tier = this.pool.tierOf(state.place);
+        const inTheWay = tier === undefined ? 'pool' : this.#obstacle(state, budget);
+        obstacles.push(inTheWay);
+        if (tier === undefined || inTheWay !== undefined) continue;
+        found.push({ class: nodes, tier, fit: fitOf(state, this.needs) });
+      }
     }
     for (const obstacle of obstacles) this.#obstacles.push(obstacle);
     if (found.length > 0) this.#byDomain.clear();
@@ -132,7 +158,10 @@ class GrowingAssessment implements Assessment {
   }
 
   #obstacle(state: NodeState, budget: WorkBudget): Obstacle | undefined {
-    return standingObstacle(state, this.pool) ?? obstacle(state, this.needs, budget);
+    const unusable = unusabilityOf(state);
+    if (unusable !== undefined) return unusable;
+    const bound = this.needs.devices.length > 1 ? budget.atMost(MAX_STEPS_PER_NODE) : budget;
+    return obstacle(state, this.needs, bound);
   }
 }
 
@@ -141,7 +170,11 @@ export function standingObstacle(
   state: NodeState,
   pool: CompiledPool,
 ): Exclude<Obstacle, ResourceFilter> | undefined {
-  if (pool.tierOf(state.place) === undefined) return 'pool';
+  return pool.tierOf(state.place) === undefined ? 'pool' : unusabilityOf(state);
+}
+
+/** Why nothing may be placed there, in whatever pool. */
+function unusabilityOf(state: NodeState): 'eligible' | 'reachable' | 'cordoned' | undefined {
   if (!state.eligible) return 'eligible';
   if (!state.reachable) return 'reachable';
   return state.cordoned ? 'cordoned' : undefined;
@@ -167,7 +200,7 @@ function compareRoots(a: RootOption, b: RootOption): number {
 export function fitOf(state: NodeState, needs: Needs): Fit {
   const devices = needs.devices.reduce((sum, need) => sum + (need.kind === 'whole' ? need.count : 1), 0);
   return {
-    unverified: unverified(state, needs).length,
+    unverified: countUnverified(state, needs),
     idleDevicesLeft: idleDevices(state) - devices,
     capacityLeft: room(state.capacity)?.minus(needs.capacity).value ?? Number.POSITIVE_INFINITY,
   };

@@ -76,6 +76,8 @@ export function assignDevices(
   if (needs.length === 0) return new Map();
   const rooms = roomsOf(devices, needs);
   if (!enoughInAll(rooms, needs)) return undefined;
+  const [only] = needs;
+  if (needs.length === 1 && only !== undefined) return assignOne(rooms, only);
   const placed: Placed[] = unitNeeds(needs).map((need) => ({ need, at: -1 }));
   if (!place(0, placed, rooms, new Set(), budget)) return undefined;
 
@@ -113,6 +115,16 @@ export function canAssign(
     if (able >= wanted) return true;
   }
   return false;
+}
+
+/** One need gets the devices that it likes best: it leaves nobody without. */
+function assignOne(rooms: readonly Room[], need: DeviceNeed): DeviceAssignment | undefined {
+  const wanted = need.kind === 'whole' ? Math.ceil(need.count) : 1;
+  const indexes = byPreference(rooms, need)
+    .slice(0, wanted)
+    .flatMap((at) => rooms[at]?.device.index ?? []);
+  if (indexes.length < wanted) return undefined;
+  return new Map([[need.job, indexes.sort((a, b) => a - b)]]);
 }
 
 /** The devices once an assignment is taken. */

@@ -28,6 +28,11 @@ export class DomainLimit {
     this.#pool = backups[0]?.pool;
   }
 
+  /** How often it has learned something. */
+  get lessons(): number {
+    return this.#ruledOut.length;
+  }
+
   /** Whether the primary, which stands in `domains`, must not take a node in `next` as well. */
   forbids(domains: ReadonlySet<Domain>, next: Domain): boolean {
     const all = domains.has(next) ? domains : new Set([...domains, next]);

@@ -4,6 +4,7 @@ import type { Needs } from './needs.ts';
 import type { NodeState } from './node.ts';
 import { emptyNode, mayHold, profileBudget } from './profile.ts';
 import { type CompiledPool, elasticProfiles } from './tiers.ts';
+import type { Stepwise } from './work.ts';
 
 /** An instance type that can be had on demand. */
 export interface ElasticOffer {
@@ -23,9 +24,10 @@ export class ElasticOffers {
   constructor(private readonly catalogue: InstanceCatalogue) {}
 
   /** The first 16 of which a new node may hold the needs, in the order of the tiers. */
-  thatHold(pool: CompiledPool, needs: Needs): readonly ElasticOffer[] {
+  *thatHold(pool: CompiledPool, needs: Needs): Stepwise<readonly ElasticOffer[]> {
     const offers: ElasticOffer[] = [];
     for (const [offer, node] of this.#of(pool)) {
+      if (this.#budget.isTurnOver()) yield;
       if (mayHold(node, needs, this.#budget)) offers.push(offer);
       if (offers.length === MAX_OFFERS) break;
     }

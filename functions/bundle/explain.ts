@@ -5,13 +5,14 @@ import { type Assessment, standingObstacle } from './assess.ts';
 import { countNodes, describeDevice, describeRequirement, listNames } from './describe.ts';
 import { isIdle } from './devices.ts';
 import type { NodeClass } from './fleet.ts';
+import { MAX_STEPS_PER_NODE } from './limits.ts';
 import type { AzRule } from './model.ts';
 import { type Needs, together } from './needs.ts';
 import { type NodeState, obstacle, room, unmetCapability } from './node.ts';
-import { sameAz } from './place.ts';
+import { type Domain, sameAz } from './place.ts';
 import { FILTERS, type Filter } from './plan-model.ts';
-import type { TouchedNode, Variable } from './search.ts';
-import { boundedBy, WorkBudget } from './work.ts';
+import type { Copy, TouchedNode, Variable } from './search.ts';
+import { boundedBy, type Stepwise, type WorkBudget } from './work.ts';
 
 /** A job as far as its explanation goes. */
 export interface JobQuestion {
@@ -33,36 +34,48 @@ export interface Explanation {
   readonly message: string;
 }
 
-/** One device search in an explanation may take this many steps; a node that takes more is counted as left. */
-const MAX_STEPS = 20_000;
+/** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
+const CLASSES_PER_STEP = 8;
+/** Needs are added up and devices assigned, with the job alone and with its group. */
+const STEPS_PER_NODE_IN_USE = 4;
 
 /**
  * Counts the nodes that each filter leaves for the job, with what stands on `touched`.
  * Nodes of the classes that are not touched count as they are.
  */
-export function explain(
+export function* explain(
   question: JobQuestion,
   classes: readonly NodeClass[],
   touched: readonly TouchedNode[],
-): Explanation {
+  budget: WorkBudget,
+): Stepwise<Explanation> {
   const used = new Map<NodeClass, number>();
   for (const node of touched) used.set(node.class, (used.get(node.class) ?? 0) + 1);
-  const nodes: Inspected[] = [
-    ...touched.map((node) => ({ class: node.class, count: 1, touched: node })),
-    ...classes.map((c) => ({ class: c, count: c.size - (used.get(c) ?? 0), touched: undefined })),
-  ];
-
-  const stopped = new Map<Filter | undefined, Inspected[]>();
-  for (const node of nodes) {
-    if (node.count <= 0) continue;
-    const filter = firstObstacle(question, node, touched);
+  const zones = domainsOf(touched, question.variable.copy);
+  const stopped = new Map<Filter, Inspected[]>();
+  let all = 0;
+  const inspect = (node: Inspected): void => {
+    all += node.count;
+    const filter = firstObstacle(question, node, zones, budget);
+    if (filter === undefined) return;
     const group = stopped.get(filter);
     if (group === undefined) stopped.set(filter, [node]);
     else group.push(node);
+  };
+  for (const node of touched) {
+    budget.spend(STEPS_PER_NODE_IN_USE);
+    if (budget.isTurnOver()) yield;
+    inspect({ class: node.class, count: 1, touched: node });
+  }
+  for (const [i, nodes] of classes.entries()) {
+    if (i % CLASSES_PER_STEP === 0) budget.spend(1);
+    if (i % CLASSES_PER_STEP === 0 && budget.isTurnOver()) yield;
+    const count = nodes.size - (used.get(nodes) ?? 0);
+    if (count > 0) inspect({ class: nodes, count, touched: undefined });
   }
 
   const counts: { filter: Filter; left: number }[] = [];
-  let left = nodes.reduce((sum, node) => sum + Math.max(0, node.count), 0);
+  let left = all;
   let before = left;
   for (const filter of FILTERS) {
     const here = stopped.get(filter) ?? [];
@@ -87,20 +100,33 @@ interface Inspected {
 function firstObstacle(
   question: JobQuestion,
   node: Inspected,
-  touched: readonly TouchedNode[],
+  zones: ReadonlyMap<Domain, number>,
+  budget: WorkBudget,
 ): Filter | undefined {
   const { variable, az } = question;
   const obstacle =
-    node.touched === undefined ? ofClass(question, node.class) : ofTouched(question, node.touched);
+    node.touched === undefined ? ofClass(question, node.class) : ofTouched(question, node.touched, budget);
   if (obstacle !== undefined) return obstacle;
   const loads = (node.touched?.loads ?? []).filter((load) => load.copy === variable.copy);
   if (loads.some((load) => variable.apart.has(load.group))) return 'separation';
   if (az !== 'hard') return undefined;
   const { domain } = node.class;
-  const others = touched.filter(
-    (other) => other !== node.touched && other.loads.some((load) => load.copy === variable.copy),
-  );
-  return others.every((other) => sameAz(domain, other.class.domain) === 'same') ? undefined : 'sameAz';
+  for (const [other, count] of zones) {
+    const isItself = other === domain && count === 1 && loads.length > 0;
+    if (!isItself && sameAz(domain, other) !== 'same') return 'sameAz';
+  }
+  return undefined;
+}
+
+/** The domains in which the copy stands, with its nodes in each. */
+function domainsOf(touched: readonly TouchedNode[], copy: Copy): ReadonlyMap<Domain, number> {
+  const domains = new Map<Domain, number>();
+  for (const { class: nodes, loads } of touched) {
+    if (loads.some((load) => load.copy === copy)) {
+      domains.set(nodes.domain, (domains.get(nodes.domain) ?? 0) + 1);
+    }
+  }
+  return domains;
 }
 
 function ofClass({ assessment, variable, group }: JobQuestion, nodes: NodeClass): Filter | undefined {
@@ -110,15 +136,23 @@ function ofClass({ assessment, variable, group }: JobQuestion, nodes: NodeClass)
 }
 
 /** With what stands on the node already. */
-function ofTouched({ needs, variable, group }: JobQuestion, node: TouchedNode): Filter | undefined {
+function ofTouched(
+  { needs, variable, group }: JobQuestion,
+  node: TouchedNode,
+  budget: WorkBudget,
+): Filter | undefined {
   const { state } = node.class;
-  const obstacle = standingObstacle(state, variable.pool) ?? check(state, together([node.needs, needs]));
+  const obstacle =
+    standingObstacle(state, variable.pool) ?? check(state, together([node.needs, needs]), budget);
   if (obstacle !== undefined || group.length === 1) return obstacle;
-  return check(state, together([node.needs, variable.needs])) === undefined ? undefined : 'coLocation';
+  return check(state, together([node.needs, variable.needs]), budget) === undefined
+    ? undefined
+    : 'coLocation';
 }
 
-function check(state: NodeState, needs: Needs): ReturnType<typeof obstacle> {
-  const answer = boundedBy(() => obstacle(state, needs, new WorkBudget(MAX_STEPS)));
+/** A node whose devices take too many steps counts as left. */
+function check(state: NodeState, needs: Needs, budget: WorkBudget): ReturnType<typeof obstacle> {
+  const answer = boundedBy(() => obstacle(state, needs, budget.atMost(MAX_STEPS_PER_NODE)));
   return answer === 'exhausted' ? undefined : answer;
 }
 

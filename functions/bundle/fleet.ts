@@ -8,6 +8,7 @@ import { compareUtf8 } from '../globalmap/order.ts';
 import { type Candidate, nodeState } from './candidates.ts';
 import { type NodeState, nodeKey } from './node.ts';
 import { type Domain, DomainTable } from './place.ts';
+import type { Stepwise } from './work.ts';
 
 /** Which node it is: by id, or a slot of the map. */
 export type NodeName =
@@ -99,6 +100,16 @@ function later(first: NodeName, by: number): NodeName {
   return first.kind === 'slot' ? { ...first, number: first.number + by } : first;
 }
 
+interface KeyedCandidate {
+  readonly candidate: Candidate;
+  readonly state: NodeState;
+  readonly key: string;
+  readonly name: NodeName;
+}
+
+/** Some milliseconds' worth, with ten devices each. */
+const CANDIDATES_PER_TURN = 64;
+
 /** The state of all candidates; changes only when a plan is committed. */
 export class Fleet {
   readonly #byKey = new Map<string, Class>();
@@ -110,12 +121,20 @@ export class Fleet {
    *
    * @param serviceIds services of which it is to be known where they run
    */
-  constructor(candidates: readonly Candidate[], serviceIds: ReadonlySet<string> = new Set()) {
-    const keyed = candidates.map((candidate) => {
+  static *of(candidates: readonly Candidate[], serviceIds: ReadonlySet<string> = new Set()): Stepwise<Fleet> {
+    const keyed: KeyedCandidate[] = [];
+    for (const candidate of candidates) {
       const state = nodeState(candidate, serviceIds);
-      return { candidate, state, key: nodeKey(state), name: firstName(candidate) };
-    });
+      keyed.push({ candidate, state, key: nodeKey(state), name: firstName(candidate) });
+      if (keyed.length % CANDIDATES_PER_TURN === 0) yield;
+    }
     keyed.sort((a, b) => compareUtf8(a.key, b.key) || compareNames(a.name, b.name));
+    yield;
+    return new Fleet(keyed);
+  }
+
+  /** @param keyed in the order of their keys, and then of their names */
+  private constructor(keyed: readonly KeyedCandidate[]) {
     for (const { candidate, state, key, name } of keyed) {
       this.#class(key, state).add({
         first: name,

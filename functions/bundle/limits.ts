@@ -64,5 +64,11 @@ export const MAX_DEVICES = 256;
  */
 export const MAX_PLAN_STEPS = 5_000_000;
 
+/**
+ * Steps that a search for devices on one node may take, within those of its bundle: jobs with
+ * shares of sixteen devices take hundreds. Nothing else is done meanwhile, so some ten milliseconds.
+ */
+export const MAX_STEPS_PER_NODE = 20_000;
+
 /** Steps that each bundle has however many there are: over a fleet of 10,000 kinds of nodes most take some 5,000. */
 export const MIN_BUNDLE_STEPS = 10_000;

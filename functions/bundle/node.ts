@@ -86,12 +86,16 @@ function assignable(node: NodeState, needs: Needs): readonly DeviceNeed[] {
 
 /** What must be known of a node, and is not, to be sure that the needs fit. */
 export function unverified(node: NodeState, needs: Needs): readonly ('capacity' | 'cores')[] {
-  const unsure = (stock: Stock, need: Amount): boolean =>
-    need.isPositive && (stock.limit === undefined || !stock.takenKnown);
-  return [
-    ...(unsure(node.capacity, needs.capacity) ? (['capacity'] as const) : []),
-    ...(unsure(node.cores, needs.cores) ? (['cores'] as const) : []),
-  ];
+  return (['capacity', 'cores'] as const).filter((what) => isUnsure(node[what], needs[what]));
+}
+
+/** How many they are. */
+export function countUnverified({ capacity, cores }: NodeState, needs: Needs): number {
+  return Number(isUnsure(capacity, needs.capacity)) + Number(isUnsure(cores, needs.cores));
+}
+
+function isUnsure({ limit, takenKnown }: Stock, need: Amount): boolean {
+  return need.isPositive && (limit === undefined || !takenKnown);
 }
 
 /** The node once the needs stand on it with these devices. */

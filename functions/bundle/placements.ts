@@ -8,7 +8,7 @@ import type { JobPlacement, NodeRef, PlacedCopy, SharedDomain } from './plan-mod
 import type { NodePosition, Rules, Solution, Variable } from './search.ts';
 import { sharedDomains } from './sharing-cost.ts';
 import { type CopyOfBundle, jobNumber } from './variables.ts';
-import { WorkBudget } from './work.ts';
+import { type Stepwise, WorkBudget } from './work.ts';
 
 /** A solution with the devices of every node assigned. */
 export interface AssignedSolution {
@@ -18,13 +18,14 @@ export interface AssignedSolution {
 }
 
 /** Assigns the devices of every node. The search found that there are enough, in as many steps as it took there. */
-export function assignAll(solution: Solution): AssignedSolution {
+export function* assignAll(solution: Solution): Stepwise<AssignedSolution> {
   const devices = new Map<string, DeviceAssignment>();
   for (const node of solution.touched) {
     const unbounded = new WorkBudget(Number.POSITIVE_INFINITY);
     const assignment = devicesFor(node.class.state, node.needs, unbounded);
     if (assignment === undefined) throw new Error('A node of a plan does not hold what stands on it.');
     devices.set(nodeKeyOf(node), assignment);
+    yield;
   }
   return { solution, devices };
 }

@@ -27,7 +27,7 @@ import type { CompiledPool } from './tiers.ts';
 import { undecidedCopy, unplacedCopy } from './unplaced.ts';
 import { structuralFindings } from './validate.ts';
 import { type CopyOfBundle, copyOf, variablesOf } from './variables.ts';
-import { boundedBy, WorkBudget } from './work.ts';
+import { boundedWork, type Stepwise, WorkBudget } from './work.ts';
 
 export interface BundleContext {
   /** Of the fleet, by their order, empty ones too. */
@@ -52,7 +52,7 @@ const PRIMARY_ALONE_SHARE = 0.2;
 const BACKUP_AFTER_SHARE = 0.2;
 const SHARE_LESS_SHARE = 0.1;
 
-export function planBundle(bundle: Bundle, context: BundleContext): BundleResult {
+export function* planBundle(bundle: Bundle, context: BundleContext): Stepwise<BundleResult> {
   const { bundleId } = bundle;
   if (bundle.state === 'deleting') {
     const message = 'The bundle is being deleted; nothing of it is placed.';
@@ -77,8 +77,8 @@ export function planBundle(bundle: Bundle, context: BundleContext): BundleResult
   const primary = copyOf(bundle, groups, 'primary', pool);
   const planned =
     backupPool === undefined
-      ? placePrimary(task, primary)
-      : placeBoth(task, primary, copyOf(bundle, groups, 'backup', backupPool));
+      ? yield* placePrimary(task, primary)
+      : yield* placeBoth(task, primary, copyOf(bundle, groups, 'backup', backupPool));
   return { ...planned, steps: budget.spent };
 }
 
@@ -108,13 +108,13 @@ function rulesOf({ intraReplicaPlacement, resiliencePolicy }: Bundle): Rules {
   };
 }
 
-function placePrimary(task: Task, copy: CopyOfBundle): Planned {
-  const primary = placeable(task, copy);
+function* placePrimary(task: Task, copy: CopyOfBundle): Stepwise<Planned> {
+  const primary = yield* placeable(task, copy);
   if (primary === 'exhausted') return undecided(task, copy);
-  const outcome = search(task, primary.variables, BOTH_COPIES_SHARE + PRIMARY_ALONE_SHARE);
+  const outcome = yield* search(task, primary.variables, BOTH_COPIES_SHARE + PRIMARY_ALONE_SHARE);
   if (outcome === 'exhausted') return undecided(task, copy);
-  if (outcome.kind === 'none') return unplaced(task, primary, outcome);
-  return placed(task, [primary], outcome.solution, []);
+  if (outcome.kind === 'none') return yield* unplaced(task, primary, outcome);
+  return yield* placed(task, [primary], outcome.solution, []);
 }
 
 /**
@@ -122,69 +122,77 @@ function placePrimary(task: Task, copy: CopyOfBundle): Planned {
  * If there is no plan for both, or none in time, the primary by itself, and then the
  * backup after it.
  */
-function placeBoth(task: Task, primaryCopy: CopyOfBundle, backupCopy: CopyOfBundle): Planned {
-  const primary = placeable(task, primaryCopy);
+function* placeBoth(task: Task, primaryCopy: CopyOfBundle, backupCopy: CopyOfBundle): Stepwise<Planned> {
+  const primary = yield* placeable(task, primaryCopy);
   if (primary === 'exhausted') return undecided(task, primaryCopy);
-  const backup = placeable(task, backupCopy);
+  const backup = yield* placeable(task, backupCopy);
   if (backup === 'exhausted') return undecided(task, primaryCopy);
 
-  const both = search(task, [...primary.variables, ...backup.variables], BOTH_COPIES_SHARE);
+  const both = yield* search(task, [...primary.variables, ...backup.variables], BOTH_COPIES_SHARE);
   if (both !== 'exhausted' && both.kind === 'found')
-    return placedTogether(task, primary, backup, both.solution);
+    return yield* placedTogether(task, primary, backup, both.solution);
 
-  const alone = search(task, primary.variables, PRIMARY_ALONE_SHARE);
+  const alone = yield* search(task, primary.variables, PRIMARY_ALONE_SHARE);
   if (alone === 'exhausted') return undecided(task, primaryCopy);
-  if (alone.kind === 'none') return unplaced(task, primary, alone);
-  const after = search(task, backup.variables, BACKUP_AFTER_SHARE, alone.solution.touched);
+  if (alone.kind === 'none') return yield* unplaced(task, primary, alone);
+  const after = yield* search(task, backup.variables, BACKUP_AFTER_SHARE, alone.solution.touched);
   if (after !== 'exhausted' && after.kind === 'found') {
     const solution: Solution = {
       ...after.solution,
       nodes: [...alone.solution.nodes, ...after.solution.nodes],
       tiers: [...alone.solution.tiers, ...after.solution.tiers],
     };
-    return placedTogether(task, primary, backup, solution);
+    return yield* placedTogether(task, primary, backup, solution);
   }
   const missing =
     after === 'exhausted'
       ? undecidedCopy(task.bundle, backupCopy, task.context.maxSteps)
-      : unplacedCopy(task, backup, after.deadEnd, alone.solution.touched);
-  return partial(task, primary, alone.solution, missing);
+      : yield* unplacedCopy(task, backup, after.deadEnd, alone.solution.touched);
+  return yield* partial(task, primary, alone.solution, missing);
 }
 
-function placeable(task: Task, copy: CopyOfBundle): Placeable | 'exhausted' {
+function* placeable(task: Task, copy: CopyOfBundle): Stepwise<Placeable | 'exhausted'> {
   const { bundle, context, budget } = task;
-  const variables = boundedBy(() => variablesOf(bundle, copy, context, budget));
+  const variables = yield* boundedWork(variablesOf(bundle, copy, context, budget));
   return variables === 'exhausted' ? variables : { copy, variables };
 }
 
-function search(
+function* search(
   { rules, budget }: Task,
   variables: readonly Variable[],
   share: number,
   standing: readonly TouchedNode[] = [],
-): Outcome | 'exhausted' {
+): Stepwise<Outcome | 'exhausted'> {
   // A group that no node holds by itself has none with others beside it either.
   const hopeless = variables.findIndex((v) => !v.assessment.roots.some((root) => root.class.size > 0));
   if (hopeless !== -1) return { kind: 'none', deadEnd: { variable: hopeless, touched: standing } };
-  return boundedBy(() => findNodes(variables, { rules, budget: budget.share(share), standing }));
+  return yield* boundedWork(findNodes(variables, { rules, budget: budget.share(share), standing }));
 }
 
 /** Both copies have nodes; the backup may get others, on which it shares less with the primary. */
-function placedTogether(task: Task, primary: Placeable, backup: Placeable, first: Solution): Planned {
+function* placedTogether(
+  task: Task,
+  primary: Placeable,
+  backup: Placeable,
+  first: Solution,
+): Stepwise<Planned> {
   const { bundle, rules, budget } = task;
   const variables = [...primary.variables, ...backup.variables];
-  const { solution, proven } = shareLess(variables, first, { rules, budget: budget.share(SHARE_LESS_SHARE) });
+  const { solution, proven } = yield* shareLess(variables, first, {
+    rules,
+    budget: budget.share(SHARE_LESS_SHARE),
+  });
   const degraded = degradationOf(bundle, backup.copy, variables, solution, rules, proven);
-  return placed(task, [primary, backup], solution, degraded);
+  return yield* placed(task, [primary, backup], solution, degraded);
 }
 
-function placed(
+function* placed(
   { bundle }: Task,
   copies: readonly Placeable[],
   solution: Solution,
   degraded: readonly SharedDomain[],
-): Planned {
-  const assigned = assignAll(solution);
+): Stepwise<Planned> {
+  const assigned = yield* assignAll(solution);
   const variables = copies.flatMap((c) => c.variables);
   return {
     plan: {
@@ -199,9 +207,14 @@ function placed(
   };
 }
 
-function partial(task: Task, primary: Placeable, solution: Solution, backup: UnplacedCopy): Planned {
+function* partial(
+  task: Task,
+  primary: Placeable,
+  solution: Solution,
+  backup: UnplacedCopy,
+): Stepwise<Planned> {
   const { bundle } = task;
-  const assigned = assignAll(solution);
+  const assigned = yield* assignAll(solution);
   return {
     plan: {
       bundleId: bundle.bundleId,
@@ -213,8 +226,12 @@ function partial(task: Task, primary: Placeable, solution: Solution, backup: Unp
   };
 }
 
-function unplaced(task: Task, primary: Placeable, { deadEnd }: { readonly deadEnd: DeadEnd }): Planned {
-  const copy = unplacedCopy(task, primary, deadEnd, []);
+function* unplaced(
+  task: Task,
+  primary: Placeable,
+  { deadEnd }: { readonly deadEnd: DeadEnd },
+): Stepwise<Planned> {
+  const copy = yield* unplacedCopy(task, primary, deadEnd, []);
   const message = `There is no plan for the bundle. ${firstReason(copy)}`;
   return {
     plan: { bundleId: task.bundle.bundleId, outcome: 'unplaced', copies: [copy], message },

@@ -4,22 +4,28 @@ import type { Bundle, NodeService, Pool } from './model.ts';
 import { type PlanOptions, planOnFleet } from './plan.ts';
 import type { BundlePlan, NodeServicePlan } from './plan-model.ts';
 import { fleetFor, planServicesOnFleet } from './services.ts';
+import { atOnce, type Stepwise } from './work.ts';
 
 export interface RequestPlan {
   readonly services: readonly NodeServicePlan[];
   readonly bundles: readonly BundlePlan[];
 }
 
-export function planRequest(
-  request: {
-    readonly services: readonly NodeService[];
-    readonly bundles: readonly Bundle[];
-    readonly pools: readonly Pool[];
-    readonly candidates: readonly Candidate[];
-  },
-  options: PlanOptions = {},
-): RequestPlan {
-  const fleet = fleetFor(request.services, request.candidates);
-  const services = planServicesOnFleet(fleet, request.services, request.pools);
-  return { services, bundles: planOnFleet(fleet, request.bundles, request.pools, options) };
+export interface PlanRequest {
+  readonly services: readonly NodeService[];
+  readonly bundles: readonly Bundle[];
+  readonly pools: readonly Pool[];
+  readonly candidates: readonly Candidate[];
+}
+
+export function planRequest(request: PlanRequest, options: PlanOptions = {}): RequestPlan {
+  return atOnce(planStepwise(request, options));
+}
+
+/** As {@link planRequest}, yielding every few milliseconds. */
+export function* planStepwise(request: PlanRequest, options: PlanOptions = {}): Stepwise<RequestPlan> {
+  const fleet = yield* fleetFor(request.services, request.candidates);
+  const services = yield* planServicesOnFleet(fleet, request.services, request.pools);
+  const bundles = yield* planOnFleet(fleet, request.bundles, request.pools, options);
+  return { services, bundles };
 }

@@ -17,6 +17,7 @@ import { planBundle } from './plan-bundle.ts';
 import type { BundlePlan } from './plan-model.ts';
 import { compilePools } from './tiers.ts';
 import { bandRank } from './variables.ts';
+import { atOnce, type Stepwise } from './work.ts';
 
 export interface PlanOptions {
   /** Steps of search for all bundles together, shared evenly; enough for each unless given. */
@@ -35,16 +36,16 @@ export function planBundles(
   candidates: readonly Candidate[],
   options: PlanOptions = {},
 ): readonly BundlePlan[] {
-  return planOnFleet(new Fleet(candidates), bundles, pools, options);
+  return atOnce(planOnFleet(atOnce(Fleet.of(candidates)), bundles, pools, options));
 }
 
 /** As {@link planBundles}, on a fleet of which something may be taken already; takes from it. */
-export function planOnFleet(
+export function* planOnFleet(
   fleet: Fleet,
   bundles: readonly Bundle[],
   pools: readonly Pool[],
   options: PlanOptions,
-): readonly BundlePlan[] {
+): Stepwise<readonly BundlePlan[]> {
   const byName = compilePools(pools);
   const elastic = new ElasticOffers(options.catalogue ?? BUILT_IN_CATALOGUE);
   let stepsLeft = options.maxSteps ?? Math.max(MAX_PLAN_STEPS, bundles.length * MIN_BUNDLE_STEPS);
@@ -53,7 +54,7 @@ export function planOnFleet(
   for (const [turn, { bundle, index }] of inOrder(bundles).entries()) {
     // Steps that an easy bundle leaves are for those after it, never the other way round.
     const maxSteps = Math.floor(stepsLeft / (bundles.length - turn));
-    const { plan, planned, steps } = planBundle(bundle, {
+    const { plan, planned, steps } = yield* planBundle(bundle, {
       classes: fleet.classes,
       assessor,
       pools: byName,
@@ -63,6 +64,7 @@ export function planOnFleet(
     stepsLeft -= steps;
     fleet.commit(planned);
     plans.set(index, plan);
+    yield;
   }
   return bundles.flatMap((_, index) => plans.get(index) ?? []);
 }

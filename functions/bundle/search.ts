@@ -12,13 +12,14 @@
 import { type Assessment, compareFits, fitOf, type RootOption, standingObstacle } from './assess.ts';
 import { DomainLimit } from './domain-limit.ts';
 import type { NodeClass } from './fleet.ts';
+import { MAX_STEPS_PER_NODE } from './limits.ts';
 import type { AzRule } from './model.ts';
 import { type Needs, NO_NEEDS, together } from './needs.ts';
 import { holdsAll } from './node.ts';
 import type { Domain } from './place.ts';
 import { costOfDomain, costOfSameNode, type Forbidden } from './sharing-cost.ts';
 import type { CompiledPool } from './tiers.ts';
-import type { WorkBudget } from './work.ts';
+import type { Stepwise, WorkBudget } from './work.ts';
 
 export type Copy = 'primary' | 'backup';
 
@@ -97,9 +98,9 @@ export interface SearchOptions {
  * @param variables those of the primary before those of the backup
  * @throws WorkExhaustedError
  */
-export function findNodes(variables: readonly Variable[], options: SearchOptions): Outcome {
+export function* findNodes(variables: readonly Variable[], options: SearchOptions): Stepwise<Outcome> {
   const search = new Search(variables, options);
-  const solution = search.run();
+  const solution = yield* search.run();
   return solution === undefined ? { kind: 'none', deadEnd: search.deadEnd } : { kind: 'found', solution };
 }
 
@@ -117,6 +118,8 @@ interface Weighed {
 interface MutableNode extends NodePosition {
   readonly loads: Variable[];
   needs: Needs;
+  /** See {@link loadKey}; it is read far more often than it changes. */
+  key: string;
 }
 
 interface Choice {
@@ -152,7 +155,7 @@ class Search {
         ? undefined
         : new DomainLimit(variables, options.rules.forbid, options.maxSharing);
     for (const node of options.standing ?? []) {
-      this.#touched.push({ ...node, loads: [...node.loads] });
+      this.#touched.push({ ...node, loads: [...node.loads], key: loadKey(node) });
       this.#used.set(node.class, (this.#used.get(node.class) ?? 0) + 1);
     }
   }
@@ -161,8 +164,8 @@ class Search {
     return this.#deadEnd ?? { variable: 0, touched: [] };
   }
 
-  run(): Solution | undefined {
-    if (!this.#descend(0)) return undefined;
+  *run(): Stepwise<Solution | undefined> {
+    if (!(yield* this.#descend(0))) return undefined;
     return {
       nodes: this.#chosen.map((c) => c.node),
       tiers: this.#chosen.map((c) => c.tier),
@@ -171,16 +174,20 @@ class Search {
     };
   }
 
-  #descend(depth: number): boolean {
+  *#descend(depth: number): Stepwise<boolean> {
     const variable = this.variables[depth];
     if (variable === undefined) return true;
     this.#budget.spend(1 + Math.ceil(this.#touched.length / NODES_PER_STEP));
     if (this.#failed.size > 0 && this.#failed.has(this.#stateKey(depth))) return false;
 
+    const inUse = yield* this.#touchedOptions(variable);
+    const isRuledOut = this.#ruledOutFor(variable);
     let isDeadEnd = true;
-    for (const weighed of this.#options(variable, depth)) {
+    for (const weighed of this.#options(variable, depth, inUse)) {
+      if (this.#budget.isTurnOver()) yield;
       isDeadEnd = false;
-      if (this.#try(depth, variable, weighed)) return true;
+      if (isRuledOut(weighed.option.class.domain)) continue;
+      if (yield* this.#try(depth, variable, weighed)) return true;
     }
     if (isDeadEnd) this.#recordDeadEnd(depth);
     this.#failed.add(this.#stateKey(depth));
@@ -189,22 +196,18 @@ class Search {
   }
 
   /** Puts the group there and goes on; takes it away again where that leads nowhere. */
-  #try(depth: number, variable: Variable, { option, sharing }: Weighed): boolean {
-    if (
-      variable.copy === 'primary' &&
-      this.#limit?.forbids(this.#domainsOf('primary'), option.class.domain)
-    ) {
-      return false;
-    }
+  *#try(depth: number, variable: Variable, { option, sharing }: Weighed): Stepwise<boolean> {
     const node = option.touched ?? this.#touch(option.class);
-    const needsBefore = node.needs;
+    const { needs: needsBefore, key: keyBefore } = node;
     this.#chosen.push({ node, tier: option.tier });
     this.#sharing += sharing;
     node.needs = together([node.needs, variable.needs]);
     node.loads.push(variable);
-    if (this.#descend(depth + 1)) return true;
+    node.key = loadKey(node);
+    if (yield* this.#descend(depth + 1)) return true;
     node.loads.pop();
     node.needs = needsBefore;
+    node.key = keyBefore;
     this.#sharing -= sharing;
     this.#chosen.pop();
     if (option.touched === undefined) this.#release(node);
@@ -215,7 +218,7 @@ class Search {
   #touch(from: NodeClass): MutableNode {
     const position = this.#used.get(from) ?? 0;
     this.#used.set(from, position + 1);
-    const node = { class: from, position, loads: [], needs: NO_NEEDS };
+    const node = { class: from, position, loads: [], needs: NO_NEEDS, key: '' };
     this.#touched.push(node);
     return node;
   }
@@ -229,11 +232,15 @@ class Search {
    * The nodes that the group may take: those that share least with the primary before
    * others, and the best of each first. Given one by one, since the first mostly does.
    */
-  *#options(variable: Variable, depth: number): Generator<Weighed, void, undefined> {
+  *#options(
+    variable: Variable,
+    depth: number,
+    inUse: readonly Option[],
+  ): Generator<Weighed, void, undefined> {
     const { costOf, least } = this.#costs(variable);
     const later = new Map<number, Weighed[]>();
     let looked = 0;
-    for (const option of this.#inOrder(variable, depth)) {
+    for (const option of this.#inOrder(variable, depth, inUse)) {
       if (++looked % OPTIONS_PER_STEP === 0) this.#budget.spend(1);
       const sharing = costOf(option);
       if (this.#sharing + sharing > this.#maxSharing) continue;
@@ -249,7 +256,7 @@ class Search {
   }
 
   /** Nodes that hold the group and break no hard rule, by tier, preferred zone and fit. */
-  *#inOrder(variable: Variable, depth: number): Generator<Option, void, undefined> {
+  *#inOrder(variable: Variable, depth: number, inUse: readonly Option[]): Generator<Option, void, undefined> {
     const lastTier = this.#tiers[depth] ?? Number.POSITIVE_INFINITY;
     const { az } = this.#rules;
     const standing =
@@ -257,27 +264,30 @@ class Search {
     const preferred = az === 'soft' ? standing : [];
     const isAllowed = (option: Option): boolean =>
       option.tier <= lastTier && (az !== 'hard' || isInZoneOf(standing, option));
-    const isFree = ({ class: from }: RootOption): boolean => (this.#used.get(from) ?? 0) < from.size;
-
-    const touched = this.#touchedOptions(variable).filter(isAllowed);
-    if (preferred.length > 0) {
-      this.#budget.spend(Math.ceil(variable.assessment.roots.length / OPTIONS_PER_STEP));
-      const all: Option[] = [
-        ...touched,
-        ...variable.assessment.roots.filter((root) => isFree(root) && isAllowed(root)),
-      ];
-      yield* all.sort((a, b) => compareOptions(a, b, preferred));
+    const touched = inUse.filter(isAllowed).sort(compareOptions);
+    const merged = this.#merged(touched, this.#rootsOf(variable, standing), lastTier, isAllowed);
+    if (preferred.length === 0) {
+      yield* merged;
       return;
     }
-    // Roots are in order; the few others come among them at their places.
-    touched.sort((a, b) => compareOptions(a, b, []));
+    this.#budget.spend(Math.ceil(variable.assessment.roots.length / OPTIONS_PER_STEP));
+    yield* byNeighbours(merged, preferred);
+  }
+
+  /** Roots are in order; the few others come among them at their places. */
+  *#merged(
+    touched: readonly Option[],
+    roots: readonly RootOption[],
+    lastTier: number,
+    isAllowed: (option: Option) => boolean,
+  ): Generator<Option, void, undefined> {
     let next = 0;
     let passed = 0;
-    for (const root of this.#rootsOf(variable, standing)) {
+    for (const root of roots) {
       if (root.tier > lastTier) break;
       if (++passed % PASSED_PER_STEP === 0) this.#budget.spend(1);
-      if (!isFree(root) || !isAllowed(root)) continue;
-      for (let at = touched[next]; at !== undefined && compareOptions(at, root, []) < 0; at = touched[next]) {
+      if ((this.#used.get(root.class) ?? 0) >= root.class.size || !isAllowed(root)) continue;
+      for (let at = touched[next]; at !== undefined && compareOptions(at, root) < 0; at = touched[next]) {
         next++;
         yield at;
       }
@@ -294,7 +304,7 @@ class Search {
   }
 
   /** Nodes on which something of the bundle stands and that hold the group beside it. */
-  #touchedOptions(variable: Variable): Option[] {
+  *#touchedOptions(variable: Variable): Stepwise<Option[]> {
     const options: Option[] = [];
     const seen = new Set<string>();
     for (const node of this.#touched) {
@@ -303,12 +313,12 @@ class Search {
       if (tier === undefined || standingObstacle(state, variable.pool) !== undefined) continue;
       if (node.loads.some((load) => load.copy === variable.copy && variable.apart.has(load.group))) continue;
       // Nodes of one class with the same loads are one choice.
-      const key = loadKey(node);
-      if (seen.has(key)) continue;
-      seen.add(key);
+      if (seen.has(node.key)) continue;
+      seen.add(node.key);
       this.#budget.spend(STEPS_PER_NODE_IN_USE);
+      if (this.#budget.isTurnOver()) yield;
       const needs = together([node.needs, variable.needs]);
-      if (!holdsAll(state, needs, this.#budget)) continue;
+      if (!holdsAll(state, needs, this.#budget.atMost(MAX_STEPS_PER_NODE))) continue;
       options.push({ class: node.class, touched: node, tier, fit: fitOf(state, needs) });
     }
     return options;
@@ -329,6 +339,25 @@ class Search {
     return { costOf, least: [...byDomain.values()].reduce((a, b) => Math.min(a, b), sameNode) };
   }
 
+  /** Whether the primary must not stand in a domain as well; answers stand until the limit learns more. */
+  #ruledOutFor({ copy }: Variable): (domain: Domain) => boolean {
+    const limit = this.#limit;
+    if (copy === 'backup' || limit === undefined) return () => false;
+    const primary = this.#domainsOf('primary');
+    const known = new Map<Domain, boolean>();
+    let knownOf = limit.lessons;
+    return (domain) => {
+      if (knownOf !== limit.lessons) known.clear();
+      knownOf = limit.lessons;
+      let answer = known.get(domain);
+      if (answer === undefined) {
+        answer = limit.forbids(primary, domain);
+        known.set(domain, answer);
+      }
+      return answer;
+    };
+  }
+
   #domainsOf(copy: Copy): ReadonlySet<Domain> {
     const domains = new Set<Domain>();
     for (const node of this.#touched) {
@@ -347,7 +376,10 @@ class Search {
 
   /** What the remaining variables see: which kinds stand together on which class. */
   #stateKey(depth: number): string {
-    return `${depth}|${this.#sharing}|${this.#touched.map(loadKey).sort().join('|')}`;
+    return `${depth}|${this.#sharing}|${this.#touched
+      .map(({ key }) => key)
+      .sort()
+      .join('|')}`;
   }
 }
 
@@ -367,16 +399,45 @@ function isInZoneOf(standing: readonly MutableNode[], { class: { domain }, touch
   return standing.every((n) => n === touched || (domain.zone !== '' && n.class.domain === domain));
 }
 
-function neighbours(standing: readonly MutableNode[], { class: { domain }, touched }: Option): number {
-  if (domain.zone === '') return 0;
-  return standing.reduce((sum, n) => sum + (n !== touched && n.class.domain === domain ? 1 : 0), 0);
+/**
+ * Within a tier those first that have the most nodes of `standing` in their zone.
+ *
+ * @param options by tier
+ */
+function* byNeighbours(
+  options: Iterable<Option>,
+  standing: readonly MutableNode[],
+): Generator<Option, void, undefined> {
+  const inDomain = new Map<Domain, number>();
+  for (const { class: nodes } of standing) {
+    if (nodes.domain.zone !== '') inDomain.set(nodes.domain, (inDomain.get(nodes.domain) ?? 0) + 1);
+  }
+  const itself = new Set<NodePosition | undefined>(standing);
+  let tier: number | undefined;
+  let levels = new Map<number, Option[]>();
+  for (const option of options) {
+    if (option.tier !== tier) {
+      yield* fromMost(levels);
+      levels = new Map();
+      tier = option.tier;
+    }
+    const count = inDomain.get(option.class.domain) ?? 0;
+    // A node is no neighbour of its own.
+    const near = count > 0 && itself.has(option.touched) ? count - 1 : count;
+    const level = levels.get(near);
+    if (level === undefined) levels.set(near, [option]);
+    else level.push(option);
+  }
+  yield* fromMost(levels);
 }
 
-/** @param standing nodes whose zone is preferred */
-function compareOptions(a: Option, b: Option, standing: readonly MutableNode[]): number {
+function* fromMost(levels: ReadonlyMap<number, readonly Option[]>): Generator<Option, void, undefined> {
+  for (const [, level] of [...levels].sort(([a], [b]) => b - a)) yield* level;
+}
+
+function compareOptions(a: Option, b: Option): number {
   return (
     a.tier - b.tier ||
-    neighbours(standing, b) - neighbours(standing, a) ||
     compareFits(a.fit, b.fit) ||
     a.class.order - b.class.order ||
     // New nodes of a class come after those of it that are in use.
@@ -384,7 +445,7 @@ function compareOptions(a: Option, b: Option, standing: readonly MutableNode[]):
   );
 }
 
-function loadKey(node: MutableNode): string {
+function loadKey(node: Pick<TouchedNode, 'class' | 'loads'>): string {
   return `${node.class.order}:${node.loads
     .map((load) => load.kind)
     .sort((a, b) => a - b)

@@ -10,7 +10,7 @@ import { type Needs, needsOf } from './needs.ts';
 import { devicesFor, take, unmetCapability } from './node.ts';
 import type { Filter, NodeServicePlacement, NodeServicePlan } from './plan-model.ts';
 import { type CompiledPool, compilePools } from './tiers.ts';
-import { WorkBudget } from './work.ts';
+import { atOnce, type Stepwise, WorkBudget } from './work.ts';
 
 /**
  * Plans the services in the order of the request; what an earlier one consumes is taken.
@@ -21,22 +21,27 @@ export function planNodeServices(
   pools: readonly Pool[],
   candidates: readonly Candidate[],
 ): readonly NodeServicePlan[] {
-  return planServicesOnFleet(fleetFor(services, candidates), services, pools);
+  return atOnce(planServicesOnFleet(atOnce(fleetFor(services, candidates)), services, pools));
 }
 
 /** A fleet that knows which nodes run which of the services. */
-export function fleetFor(services: readonly NodeService[], candidates: readonly Candidate[]): Fleet {
-  return new Fleet(candidates, new Set(services.map((service) => service.serviceId)));
+export function fleetFor(
+  services: readonly NodeService[],
+  candidates: readonly Candidate[],
+): Stepwise<Fleet> {
+  return Fleet.of(candidates, new Set(services.map((service) => service.serviceId)));
 }
 
 /** As {@link planNodeServices}, on a fleet from {@link fleetFor}; takes from it. */
-export function planServicesOnFleet(
+export function* planServicesOnFleet(
   fleet: Fleet,
   services: readonly NodeService[],
   pools: readonly Pool[],
-): readonly NodeServicePlan[] {
+): Stepwise<readonly NodeServicePlan[]> {
   const byName = compilePools(pools);
-  return services.map((service) => planService(fleet, service, byName));
+  const plans: NodeServicePlan[] = [];
+  for (const service of services) plans.push(yield* planService(fleet, service, byName));
+  return plans;
 }
 
 /** Filters on the way to a service's nodes, in the order in which they are applied. */
@@ -58,11 +63,11 @@ interface ServiceNodes {
   readonly tier: number;
 }
 
-function planService(
+function* planService(
   fleet: Fleet,
   service: NodeService,
   pools: ReadonlyMap<string, CompiledPool>,
-): NodeServicePlan {
+): Stepwise<NodeServicePlan> {
   const { serviceId } = service;
   if (service.lifecycle === 'lazy') return { serviceId, outcome: 'deferred' };
 
@@ -74,6 +79,7 @@ function planService(
   let running = 0;
   for (const candidate of fleet.classes) {
     if (candidate.size === 0) continue;
+    yield;
     total += candidate.size;
     const nodes = poolOf(candidate, named);
     const filter = nodes === undefined ? 'pool' : firstObstacle(candidate, serviceId, needs);
@@ -83,7 +89,10 @@ function planService(
   }
   chosen.sort((a, b) => a.rank - b.rank || a.tier - b.tier || a.class.order - b.class.order);
   const placements = chosen.flatMap(placementsOf);
-  for (const nodes of chosen) takeFromAll(fleet, nodes.class, serviceId, needs);
+  for (const nodes of chosen) {
+    takeFromAll(fleet, nodes.class, serviceId, needs);
+    yield;
+  }
 
   let left = total;
   const counts = SERVICE_FILTERS.map((filter) => {

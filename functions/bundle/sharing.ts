@@ -1,6 +1,6 @@
 /** How to find a plan whose backup shares less with its primary. */
 import { findNodes, type SearchOptions, type Solution, type Variable } from './search.ts';
-import { boundedBy } from './work.ts';
+import { boundedWork, type Stepwise } from './work.ts';
 
 /** A solution, and whether there is none that shares less and whose primary stands in no later tiers. */
 export interface LeastShared {
@@ -12,16 +12,16 @@ export interface LeastShared {
  * Looks for solutions that share less and less, in which no group of the primary stands
  * in a later tier than it does: a better backup never costs the primary its tier.
  */
-export function shareLess(
+export function* shareLess(
   variables: readonly Variable[],
   first: Solution,
   options: Pick<SearchOptions, 'rules' | 'budget'>,
-): LeastShared {
+): Stepwise<LeastShared> {
   const tiers = first.tiers.slice(0, variables.filter((v) => v.copy === 'primary').length);
   let solution = first;
   while (solution.sharing > 0) {
     const maxSharing = solution.sharing - 1;
-    const better = boundedBy(() => findNodes(variables, { ...options, tiers, maxSharing }));
+    const better = yield* boundedWork(findNodes(variables, { ...options, tiers, maxSharing }));
     if (better === 'exhausted') return { solution, proven: false };
     if (better.kind === 'none') return { solution, proven: true };
     solution = better.solution;

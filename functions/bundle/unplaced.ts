@@ -10,7 +10,7 @@ import { NO_NEEDS, needsKey } from './needs.ts';
 import type { UnplacedCopy, UnplacedJob } from './plan-model.ts';
 import type { DeadEnd, Rules, TouchedNode, Variable } from './search.ts';
 import type { CopyOfBundle } from './variables.ts';
-import { boundedBy, type WorkBudget } from './work.ts';
+import { boundedWork, type Stepwise, type WorkBudget } from './work.ts';
 
 interface Surroundings {
   readonly bundle: Bundle;
@@ -28,9 +28,6 @@ interface Placeable {
   readonly variables: readonly Variable[];
 }
 
-/** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
-const CLASSES_PER_STEP = 32;
-
 /**
  * The reasons. A group that has no node even with nothing else of the copy placed is
  * explained by itself; else the one at which the search came to its deepest dead end, with
@@ -39,30 +36,30 @@ const CLASSES_PER_STEP = 32;
  *
  * @param standing nodes of the other copy, which is placed
  */
-export function unplacedCopy(
+export function* unplacedCopy(
   surroundings: Surroundings,
   { copy, variables }: Placeable,
   deadEnd: DeadEnd,
   standing: readonly TouchedNode[],
-): UnplacedCopy {
+): Stepwise<UnplacedCopy> {
   const { bundle, rules, context, budget } = surroundings;
   const byGroup = new Map(variables.map((variable) => [variable.group, variable]));
   const stuck = variables[deadEnd.variable];
   const blocking = bundle.jobs.find((_, job) => copy.groups.groupOf[job] === stuck?.group);
 
-  const reasonOf = (job: number, variable: Variable): Omit<UnplacedJob, 'jobName' | 'wouldFit'> => {
+  function* reasonOf(job: number, variable: Variable): Stepwise<Omit<UnplacedJob, 'jobName' | 'wouldFit'>> {
     const needs = copy.needs[job] ?? NO_NEEDS;
     const question: JobQuestion = {
       needs,
-      assessment: context.assessor.assess(context.classes, copy.pool, needs, needsKey(needs), budget),
+      assessment: yield* context.assessor.assess(context.classes, copy.pool, needs, needsKey(needs), budget),
       variable,
       group: (copy.groups.groups[variable.group] ?? []).map((member) => bundle.jobs[member]?.jobName ?? ''),
       az: rules.az,
     };
-    budget.spend(Math.ceil(context.classes.length / CLASSES_PER_STEP));
-    const alone = explain(question, context.classes, standing);
+    const alone = yield* explain(question, context.classes, standing, budget);
     if (alone.filter !== undefined) return { ...alone, filter: alone.filter };
-    const there = variable === stuck ? explain(question, context.classes, deadEnd.touched) : undefined;
+    const there =
+      variable === stuck ? yield* explain(question, context.classes, deadEnd.touched, budget) : undefined;
     if (there?.filter !== undefined) {
       const message = `With the bundle's other jobs placed: ${there.message}`;
       return { counts: there.counts, filter: there.filter, message };
@@ -71,15 +68,19 @@ export function unplacedCopy(
       `${countNodes(alone.counts.at(-1)?.left ?? 0)} of pool ${quote(copy.pool.name)} could hold it; a bundle is placed as a whole, ` +
       `and job ${quote(blocking?.jobName ?? '')} has no node.`;
     return { counts: alone.counts, filter: 'bundle', message };
-  };
+  }
 
-  const unplaced = bundle.jobs.flatMap(({ jobName }, job): readonly UnplacedJob[] => {
+  const unplaced: UnplacedJob[] = [];
+  for (const [job, { jobName }] of bundle.jobs.entries()) {
     const variable = byGroup.get(copy.groups.groupOf[job] ?? -1);
-    if (variable === undefined) return [];
-    const reason = boundedBy(() => reasonOf(job, variable));
-    if (reason === 'exhausted') return [{ jobName, ...NOT_LOOKED_INTO, wouldFit: [] }];
-    return [{ jobName, ...reason, wouldFit: context.elastic.thatHold(copy.pool, variable.needs) }];
-  });
+    if (variable === undefined) continue;
+    const reason = yield* boundedWork(reasonOf(job, variable));
+    if (reason === 'exhausted') unplaced.push({ jobName, ...NOT_LOOKED_INTO, wouldFit: [] });
+    else {
+      const wouldFit = yield* context.elastic.thatHold(copy.pool, variable.needs);
+      unplaced.push({ jobName, ...reason, wouldFit });
+    }
+  }
   return { copy: copy.copy, outcome: 'unplaced', unplaced };
 }
 
@@ -98,7 +99,7 @@ export function undecidedCopy(bundle: Bundle, { copy }: CopyOfBundle, maxSteps: 
       jobName,
       filter: 'work',
       counts: [],
-      message: `The search took its ${maxSteps} steps; ask with fewer bundles, jobs or candidates, or with a narrower pool.`,
+      message: `The search came to its bound, of ${maxSteps} steps or of what it may keep in mind; ask with fewer bundles, jobs or candidates, or with a narrower pool.`,
       wouldFit: [],
     })),
   };

@@ -1,13 +1,12 @@
 /** The groups of one copy of a bundle as what a search places, in the order in which it places them. */
-import type { Assessment, Assessor } from './assess.ts';
+import { type Assessment, type Assessor, MAX_ANSWERS } from './assess.ts';
 import type { NodeClass } from './fleet.ts';
 import type { JobGroups } from './groups.ts';
 import { type Bundle, type BundleJobSpec, PRIORITY_BANDS } from './model.ts';
 import { type Needs, NO_NEEDS, needsKey, needsOf, together } from './needs.ts';
-import type { Domain } from './place.ts';
 import type { Copy, Variable } from './search.ts';
 import type { CompiledPool } from './tiers.ts';
-import type { WorkBudget } from './work.ts';
+import { type Stepwise, type WorkBudget, WorkExhaustedError } from './work.ts';
 
 /** One copy of a bundle. */
 export interface CopyOfBundle {
@@ -40,18 +39,24 @@ export function bandRank(job: BundleJobSpec): number {
  *
  * @throws WorkExhaustedError
  */
-export function variablesOf(
+export function* variablesOf(
   bundle: Bundle,
   { copy, pool, groups, needs }: CopyOfBundle,
   { classes, assessor }: { readonly classes: readonly NodeClass[]; readonly assessor: Assessor },
   budget: WorkBudget,
-): readonly Variable[] {
+): Stepwise<readonly Variable[]> {
   const ofGroup = groups.groups.map((jobs) => together(jobs.map((job) => needs[job] ?? NO_NEEDS)));
   const keys = ofGroup.map(needsKey);
   const kinds = kindsOf(keys, groups.apart);
-  const variables = groups.groups.map((jobs, group) => {
+  const answered = new Set<Assessment>();
+  const variables: { readonly variable: Variable; readonly band: number }[] = [];
+  for (const [group, jobs] of groups.groups.entries()) {
     const groupNeeds = ofGroup[group] ?? NO_NEEDS;
-    const assessment = assessor.assess(classes, pool, groupNeeds, keys[group] ?? '', budget);
+    const assessment = yield* assessor.assess(classes, pool, groupNeeds, keys[group] ?? '', budget);
+    answered.add(assessment);
+    if (answered.size * classes.length > MAX_ANSWERS) {
+      throw new WorkExhaustedError(`The groups have more than ${MAX_ANSWERS} answers.`);
+    }
     const variable: Variable = {
       copy,
       group,
@@ -61,10 +66,10 @@ export function variablesOf(
       // A backup's groups are interchangeable among themselves only.
       kind: (kinds[group] ?? 0) + (copy === 'primary' ? 0 : groups.groups.length),
       assessment,
-      domains: domainsOf(assessment),
+      domains: assessment.domains(),
     };
-    return { variable, band: bandOf(bundle, jobs) };
-  });
+    variables.push({ variable, band: bandOf(bundle, jobs) });
+  }
   return variables
     .sort(
       (a, b) =>
@@ -74,12 +79,6 @@ export function variablesOf(
         a.variable.group - b.variable.group,
     )
     .map(({ variable }) => variable);
-}
-
-function domainsOf({ roots }: Assessment): ReadonlySet<Domain> {
-  const domains = new Set<Domain>();
-  for (const { class: nodes } of roots) if (nodes.size > 0) domains.add(nodes.domain);
-  return domains;
 }
 
 function bandOf(bundle: Bundle, jobs: readonly number[]): number {

@@ -3,7 +3,7 @@ import type { InstanceCatalogue } from '../bundle/catalogue.ts';
 import { MAX_BUNDLE_REQUEST_BYTES } from '../bundle/limits.ts';
 import { describePool, mapCandidates } from '../bundle/map-nodes.ts';
 import type { Bundle, Pool, PoolDescriptor } from '../bundle/model.ts';
-import { planRequest } from '../bundle/plan-request.ts';
+import { planStepwise } from '../bundle/plan-request.ts';
 import { poolKind } from '../bundle/tiers.ts';
 import { validateBundle } from '../bundle/validate.ts';
 import { readOnePool } from '../bundle/wire/read-pool.ts';
@@ -22,6 +22,10 @@ import type { PoolStore } from '../store/pools.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { type MapNodes, NodesReader } from './nodes-reader.ts';
 import { sendMessage } from './send-message.ts';
+import { answerToNobody, inTurns, Places } from './turns.ts';
+
+/** Plans under way: a hard one takes hundreds of megabytes, and an easy one is not to wait for it. */
+const MAX_PLANS_AT_ONCE = 2;
 
 export interface BundleDeps {
   readonly store: Store;
@@ -43,6 +47,7 @@ export function bundleRoutes(
   { store, pools, catalogue, telemetry, maxAnswerBytes }: BundleDeps,
 ): void {
   const nodes = new NodesReader(store, telemetry);
+  const places = new Places(MAX_PLANS_AT_ONCE);
   const configuredPools = async (): Promise<readonly Pool[]> =>
     (await pools.list()).map(({ pool }) => readOnePool(pool));
 
@@ -68,20 +73,23 @@ export function bundleRoutes(
     const { format } = responseFormat(c);
     const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS });
     const { bundles, services, pools: given, candidates } = readPlanRequest(request);
-    const [map, pools] = await Promise.all([
-      candidates === undefined ? nodes.read(format) : undefined,
-      given ?? configuredPools(),
-    ]);
-    const plan = planRequest(
-      {
+    // The map is read once there is a place: what is planned is to be as new as can be.
+    const planned = await places.hold(async () => {
+      const [map, pools] = await Promise.all([
+        candidates === undefined ? nodes.read(format) : undefined,
+        given ?? configuredPools(),
+      ]);
+      const request = {
         bundles,
         services,
         pools,
         candidates: candidates ?? mapCandidates(map?.clusters ?? [], catalogue),
-      },
-      { catalogue },
-    );
-    return sendMessage(c, PlanResponseSchema, planMessage(plan, map?.etag ?? ''), {
+      };
+      const plan = await inTurns(planStepwise(request, { catalogue }), c.req.raw.signal);
+      return plan === 'abandoned' ? plan : planMessage(plan, map?.etag ?? '');
+    });
+    if (planned === 'abandoned') return answerToNobody();
+    return sendMessage(c, PlanResponseSchema, planned, {
       maxBytes: maxAnswerBytes,
       remedy: 'plan fewer bundles at a time',
     });

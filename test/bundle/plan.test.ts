@@ -777,6 +777,32 @@ describe('the bound on work', () => {
   );
   const nodes = Array.from({ length: 9 }, (_, i) => node(`n${i}`, { totalCapacity: 9 + i / 10 }));
 
+  it('holds for what is kept in mind, too: jobs of which no two are alike, times nodes of which no two are', () => {
+    // What keeps a node out is kept in mind as well.
+    const different = Array.from({ length: 15_999 }, (_, i) =>
+      node(`n${i}`, { totalCapacity: 1_000 + i, cordoned: true }),
+    );
+    const outcomeOf = (jobs: number) =>
+      planOf(
+        bundle(Array.from({ length: jobs }, (_, i) => job(`j${i}`, { requiredCapacity: 1 + i / 1_000 }))),
+        [node('free', { totalCapacity: 1_000 }), ...different],
+      ).outcome;
+    expect(outcomeOf(125)).toBe('placed');
+    expect(outcomeOf(126)).toBe('undecided');
+  });
+
+  it('fills one zone after the other, where jobs are to stand together and no zone holds them all', () => {
+    const jobs = Array.from({ length: 200 }, (_, i) => job(`j${i}`, { requiredCapacity: 1 }));
+    const nodes = Array.from({ length: 2_000 }, (_, i) =>
+      node(`n${i}`, { totalCapacity: 1 + i / 1e6 }, { zone: `z${i % 20}` }),
+    );
+    const soft = bundle(jobs, { intraReplicaPlacement: { sameAz: 'soft' } });
+    const zoneOf = new Map(nodes.map(({ nodeId, place }) => [nodeId, place.zone]));
+    const zones = new Set(Object.values(nodesOf(planOf(soft, nodes))).map((nodeId) => zoneOf.get(nodeId)));
+    // A zone has a hundred nodes, and each of them holds one job.
+    expect(zones.size).toBe(2);
+  });
+
   it('ends a search as undecided, which is neither a yes nor a no', () => {
     const plan = planOf(hard, nodes, [pool()], { maxSteps: 200 });
     expect(plan).toMatchObject({
@@ -788,7 +814,7 @@ describe('the bound on work', () => {
       jobName: 'j0',
       filter: 'work',
       message:
-        'The search took its 200 steps; ask with fewer bundles, jobs or candidates, or with a narrower pool.',
+        'The search came to its bound, of 200 steps or of what it may keep in mind; ask with fewer bundles, jobs or candidates, or with a narrower pool.',
     });
   });
 

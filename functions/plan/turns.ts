@@ -1,0 +1,58 @@
+/**
+ * Long computations beside everything else that a process does: in the local service that is
+ * all of it. A function that answers one request at a time loses nothing by them.
+ */
+import { setImmediate as letOthersRun } from 'node:timers/promises';
+import type { Stepwise } from '../bundle/work.ts';
+
+/** How long others wait for their turn. A request needs several, since it waits for the store, too. */
+const TURN_MS = 10;
+
+let lastTurn: Promise<void> = Promise.resolve();
+
+/** Computations take turns among themselves as well: many of them keep others waiting no longer than one. */
+function nextTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => letOthersRun());
+  return lastTurn;
+}
+
+/**
+ * Does the work in turns of some ten milliseconds.
+ *
+ * @param signal of the request; once it is aborted nobody wants the answer
+ */
+export async function inTurns<T>(work: Stepwise<T>, signal: AbortSignal): Promise<T | 'abandoned'> {
+  for (;;) {
+    await nextTurn();
+    if (signal.aborted) return 'abandoned';
+    const startedMs = performance.now();
+    do {
+      const { done, value } = work.next();
+      if (done === true) return value;
+    } while (performance.now() - startedMs < TURN_MS);
+  }
+}
+
+/** What a request is answered whose client has gone: nobody reads it. */
+export function answerToNobody(): Response {
+  return new Response(null, { status: 499 });
+}
+
+/** Bounds how many of a kind are under way; the others wait, first come, first served. */
+export class Places {
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(private free: number) {}
+
+  async hold<T>(task: () => Promise<T>): Promise<T> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.free++;
+      else next();
+    }
+  }
+}
