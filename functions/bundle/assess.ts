@@ -3,13 +3,15 @@
  * that keeps it out. Classes never change, so an answer is worked out once and holds for
  * all bundles of a request that ask for the same; what a plan changes comes as new classes.
  */
+
+import type { Stepwise } from '../stepwise.ts';
 import type { NodeClass } from './fleet.ts';
 import { MAX_STEPS_PER_NODE } from './limits.ts';
 import type { Needs } from './needs.ts';
 import { countUnverified, idleDevices, type NodeState, obstacle, type ResourceFilter, room } from './node.ts';
 import type { Domain } from './place.ts';
 import type { CompiledPool } from './tiers.ts';
-import type { Stepwise, WorkBudget } from './work.ts';
+import type { WorkBudget } from './work.ts';
 
 /** Why nodes of a class are out of the question, whatever else stands on them. */
 export type Obstacle = 'pool' | 'eligible' | 'reachable' | 'cordoned' | ResourceFilter;

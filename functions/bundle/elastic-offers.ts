@@ -1,10 +1,11 @@
 /** Which instance types of a pool's elastic tiers would hold a job that no node holds now. */
+
+import type { Stepwise } from '../stepwise.ts';
 import type { InstanceCatalogue } from './catalogue.ts';
 import type { Needs } from './needs.ts';
 import type { NodeState } from './node.ts';
 import { emptyNode, mayHold, profileBudget } from './profile.ts';
 import { type CompiledPool, elasticProfiles } from './tiers.ts';
-import type { Stepwise } from './work.ts';
 
 /** An instance type that can be had on demand. */
 export interface ElasticOffer {

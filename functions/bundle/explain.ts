@@ -1,5 +1,6 @@
 /** Why a job has no node: how many nodes each filter left, and the most that the last of them found. */
 import { quote } from '../snapshot/quote.ts';
+import type { Stepwise } from '../stepwise.ts';
 import { type Amount, largest, NOTHING } from './amounts.ts';
 import { type Assessment, standingObstacle } from './assess.ts';
 import { countNodes, describeDevice, describeRequirement, listNames } from './describe.ts';
@@ -12,7 +13,7 @@ import { type NodeState, obstacle, room, unmetCapability } from './node.ts';
 import { type Domain, sameAz } from './place.ts';
 import { FILTERS, type Filter } from './plan-model.ts';
 import type { Copy, TouchedNode, Variable } from './search.ts';
-import { boundedBy, type Stepwise, type WorkBudget } from './work.ts';
+import { boundedBy, type WorkBudget } from './work.ts';
 
 /** A job as far as its explanation goes. */
 export interface JobQuestion {

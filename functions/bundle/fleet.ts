@@ -5,10 +5,10 @@
  * what the candidates are and not on the order in which they came.
  */
 import { compareUtf8 } from '../globalmap/order.ts';
+import type { Stepwise } from '../stepwise.ts';
 import { type Candidate, nodeState } from './candidates.ts';
 import { type NodeState, nodeKey } from './node.ts';
 import { type Domain, DomainTable } from './place.ts';
-import type { Stepwise } from './work.ts';
 
 /** Which node it is: by id, or a slot of the map. */
 export type NodeName =

@@ -1,4 +1,6 @@
 /** From a solution of the search to the answer: which job stands where, on which devices. */
+
+import type { Stepwise } from '../stepwise.ts';
 import type { DeviceAssignment } from './devices.ts';
 import type { NodeClass, PlannedNode } from './fleet.ts';
 import type { Bundle } from './model.ts';
@@ -8,7 +10,7 @@ import type { JobPlacement, NodeRef, PlacedCopy, SharedDomain } from './plan-mod
 import type { NodePosition, Rules, Solution, Variable } from './search.ts';
 import { sharedDomains } from './sharing-cost.ts';
 import { type CopyOfBundle, jobNumber } from './variables.ts';
-import { type Stepwise, WorkBudget } from './work.ts';
+import { WorkBudget } from './work.ts';
 
 /** A solution with the devices of every node assigned. */
 export interface AssignedSolution {

@@ -5,6 +5,7 @@
  */
 
 import { quote } from '../snapshot/quote.ts';
+import type { Stepwise } from '../stepwise.ts';
 import { invalidNumbers, transitiveContradictions } from './advice.ts';
 import type { Assessor } from './assess.ts';
 import type { ElasticOffers } from './elastic-offers.ts';
@@ -27,7 +28,7 @@ import type { CompiledPool } from './tiers.ts';
 import { undecidedCopy, unplacedCopy } from './unplaced.ts';
 import { structuralFindings } from './validate.ts';
 import { type CopyOfBundle, copyOf, variablesOf } from './variables.ts';
-import { boundedWork, type Stepwise, WorkBudget } from './work.ts';
+import { boundedWork, WorkBudget } from './work.ts';
 
 export interface BundleContext {
   /** Of the fleet, by their order, empty ones too. */

@@ -1,10 +1,11 @@
 /** Services and bundles of one request, on one fleet: what the services consume is taken when the bundles come. */
+
+import { atOnce, type Stepwise } from '../stepwise.ts';
 import type { Candidate } from './candidates.ts';
 import type { Bundle, NodeService, Pool } from './model.ts';
 import { type PlanOptions, planOnFleet } from './plan.ts';
 import type { BundlePlan, NodeServicePlan } from './plan-model.ts';
 import { fleetFor, planServicesOnFleet } from './services.ts';
-import { atOnce, type Stepwise } from './work.ts';
 
 export interface RequestPlan {
   readonly services: readonly NodeServicePlan[];

@@ -6,6 +6,7 @@
  * The same candidates in another order give the same plan.
  */
 
+import { atOnce, type Stepwise } from '../stepwise.ts';
 import { Assessor } from './assess.ts';
 import type { Candidate } from './candidates.ts';
 import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from './catalogue.ts';
@@ -17,7 +18,6 @@ import { planBundle } from './plan-bundle.ts';
 import type { BundlePlan } from './plan-model.ts';
 import { compilePools } from './tiers.ts';
 import { bandRank } from './variables.ts';
-import { atOnce, type Stepwise } from './work.ts';
 
 export interface PlanOptions {
   /** Steps of search for all bundles together, shared evenly; enough for each unless given. */

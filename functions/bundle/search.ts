@@ -9,6 +9,8 @@
  * ask for the same are interchangeable, and a backup that must share less rules out
  * domains for the primary before any node of them is tried (see `domain-limit.ts`).
  */
+
+import type { Stepwise } from '../stepwise.ts';
 import { type Assessment, compareFits, fitOf, type RootOption, standingObstacle } from './assess.ts';
 import { DomainLimit } from './domain-limit.ts';
 import type { NodeClass } from './fleet.ts';
@@ -19,7 +21,7 @@ import { holdsAll } from './node.ts';
 import type { Domain } from './place.ts';
 import { costOfDomain, costOfSameNode, type Forbidden } from './sharing-cost.ts';
 import type { CompiledPool } from './tiers.ts';
-import type { Stepwise, WorkBudget } from './work.ts';
+import type { WorkBudget } from './work.ts';
 
 export type Copy = 'primary' | 'backup';
 

@@ -3,6 +3,8 @@
  * capabilities it finds; a lazy one is deferred. What a service provides is not counted
  * here: placement believes a capability only once the node's inventory shows it.
  */
+
+import { atOnce, type Stepwise } from '../stepwise.ts';
 import type { Candidate } from './candidates.ts';
 import { Fleet, type NodeClass } from './fleet.ts';
 import type { NodeService, Pool } from './model.ts';
@@ -10,7 +12,7 @@ import { type Needs, needsOf } from './needs.ts';
 import { devicesFor, take, unmetCapability } from './node.ts';
 import type { Filter, NodeServicePlacement, NodeServicePlan } from './plan-model.ts';
 import { type CompiledPool, compilePools } from './tiers.ts';
-import { atOnce, type Stepwise, WorkBudget } from './work.ts';
+import { WorkBudget } from './work.ts';
 
 /**
  * Plans the services in the order of the request; what an earlier one consumes is taken.

@@ -1,6 +1,8 @@
 /** How to find a plan whose backup shares less with its primary. */
+
+import type { Stepwise } from '../stepwise.ts';
 import { findNodes, type SearchOptions, type Solution, type Variable } from './search.ts';
-import { boundedWork, type Stepwise } from './work.ts';
+import { boundedWork } from './work.ts';
 
 /** A solution, and whether there is none that shares less and whose primary stands in no later tiers. */
 export interface LeastShared {

@@ -1,5 +1,6 @@
 /** A copy without a plan, told job by job. */
 import { quote } from '../snapshot/quote.ts';
+import type { Stepwise } from '../stepwise.ts';
 import type { Assessor } from './assess.ts';
 import { countNodes } from './describe.ts';
 import type { ElasticOffers } from './elastic-offers.ts';
@@ -10,7 +11,7 @@ import { NO_NEEDS, needsKey } from './needs.ts';
 import type { UnplacedCopy, UnplacedJob } from './plan-model.ts';
 import type { DeadEnd, Rules, TouchedNode, Variable } from './search.ts';
 import type { CopyOfBundle } from './variables.ts';
-import { boundedWork, type Stepwise, type WorkBudget } from './work.ts';
+import { boundedWork, type WorkBudget } from './work.ts';
 
 interface Surroundings {
   readonly bundle: Bundle;

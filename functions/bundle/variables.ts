@@ -1,4 +1,6 @@
 /** The groups of one copy of a bundle as what a search places, in the order in which it places them. */
+
+import type { Stepwise } from '../stepwise.ts';
 import { type Assessment, type Assessor, MAX_ANSWERS } from './assess.ts';
 import type { NodeClass } from './fleet.ts';
 import type { JobGroups } from './groups.ts';
@@ -6,7 +8,7 @@ import { type Bundle, type BundleJobSpec, PRIORITY_BANDS } from './model.ts';
 import { type Needs, NO_NEEDS, needsKey, needsOf, together } from './needs.ts';
 import type { Copy, Variable } from './search.ts';
 import type { CompiledPool } from './tiers.ts';
-import { type Stepwise, type WorkBudget, WorkExhaustedError } from './work.ts';
+import { type WorkBudget, WorkExhaustedError } from './work.ts';
 
 /** One copy of a bundle. */
 export interface CopyOfBundle {

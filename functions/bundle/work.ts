@@ -4,16 +4,7 @@
  * things to do can do them.
  */
 
-/** Work that yields every now and then; whoever drives it may do something else before it goes on. */
-export type Stepwise<T> = Generator<void, T, void>;
-
-/** Does all of it now. */
-export function atOnce<T>(work: Stepwise<T>): T {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done === true) return value;
-  }
-}
+import type { Stepwise } from '../stepwise.ts';
 
 /** Steps, of a microsecond or a few, after which work yields: often enough for milliseconds, too seldom to cost anything. */
 const STEPS_PER_TURN = 500;

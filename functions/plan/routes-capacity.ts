@@ -22,6 +22,7 @@ import type { Store } from '../store/commit.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { capacityQuery, headMatcher } from './capacity-query.ts';
 import { sendMessage } from './send-message.ts';
+import { answerToNobody, inTurns } from './turns.ts';
 import { ViewReader } from './view-reader.ts';
 
 export interface CapacityDeps {
@@ -69,7 +70,8 @@ export function capacityRoutes(app: App, { store, telemetry, now, maxAnswerBytes
       released.length === 0
         ? await reader.views(ofInterest)
         : await reader.viewsWithout(released, ofInterest);
-    const answers = answerShapes(shapes, views, targetMatcher(filter));
+    const answers = await inTurns(answerShapes(shapes, views, targetMatcher(filter)), c.req.raw.signal);
+    if (answers === 'abandoned') return answerToNobody();
     return sendMessage(c, FitResponseSchema, fitResponse(answers, maxCandidates), {
       maxBytes: maxAnswerBytes,
       remedy: 'ask for fewer candidates with max_candidates',

@@ -3,7 +3,7 @@
  * all of it. A function that answers one request at a time loses nothing by them.
  */
 import { setImmediate as letOthersRun } from 'node:timers/promises';
-import type { Stepwise } from '../bundle/work.ts';
+import type { Stepwise } from '../stepwise.ts';
 
 /** How long others wait for their turn. A request needs several, since it waits for the store, too. */
 const TURN_MS = 10;

@@ -14,6 +14,7 @@
  *    decreasing refuses.
  * 3. A fleet: views of 1,000 clusters, derived and from the cache, and one fit question over them.
  */
+
 import { create } from '@bufbuild/protobuf';
 import { ALL_TARGETS, targetMatcher } from '../../functions/capacity/filter.ts';
 import { answerShapes } from '../../functions/capacity/fit/fit.ts';
@@ -25,6 +26,7 @@ import type { DatedView } from '../../functions/capacity/target-row.ts';
 import { clusterView } from '../../functions/capacity/view.ts';
 import { FitRequestSchema } from '../../functions/gen/resourcemap/v1/capacity_pb.ts';
 import type { ClusterResourceMap } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { atOnce } from '../../functions/stepwise.ts';
 import { COLLECTED_AT_MS, cluster, freeNodes, pending } from '../capacity/builders.ts';
 
 function cpuMs(work: () => unknown): number {
@@ -136,7 +138,7 @@ function ask(views: readonly DatedView[], counts: readonly number[], chains: num
   const request = create(FitRequestSchema, {
     shapes: [{ podRequirements: counts.map((acceleratorCount) => ({ acceleratorCount })), chains }],
   });
-  return answerShapes(readFitQuestion(request).shapes, views, targetMatcher(ALL_TARGETS));
+  return atOnce(answerShapes(readFitQuestion(request).shapes, views, targetMatcher(ALL_TARGETS)));
 }
 
 const ODD_SIZES: readonly (readonly [number, readonly number[]])[] = [

@@ -1,8 +1,8 @@
 /** Questions that take long, and what else is asked meanwhile, over HTTP. */
 import { setImmediate as letOthersRun, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Stepwise } from '../../functions/bundle/work.ts';
 import { inTurns, Places } from '../../functions/plan/turns.ts';
+import type { Stepwise } from '../../functions/stepwise.ts';
 import { type BundleService, startBundleService } from './bundle-service.ts';
 
 /** Of ten thousand jobs no two are alike, and every backup must avoid everything: it takes all the steps there are. */

@@ -1,12 +1,14 @@
 /**
  * Answers fit questions: for each shape its candidates, ranked, and how many chains each
- * takes. Shapes are answered as if taken in order, each in its first candidate.
+ * takes. Shapes are answered as if taken in order, each in its first candidate. Yields
+ * before each candidate.
  */
 import { compareUtf8 } from '../../globalmap/order.ts';
+import type { Stepwise } from '../../stepwise.ts';
 import { compareFractions } from '../decimal.ts';
 import { count, type Histogram } from '../histogram.ts';
 import type { Bounds } from '../monotone.ts';
-import { STEPS_PER_REQUEST, Work } from '../packing/work.ts';
+import { STEPS_PER_CANDIDATE, STEPS_PER_REQUEST, Work } from '../packing/work.ts';
 import type { DatedView } from '../target-row.ts';
 import type { ClusterView, TargetView } from '../view.ts';
 import { type Candidate, candidatesOf } from './candidate.ts';
@@ -47,28 +49,36 @@ export interface ShapeFit {
 }
 
 /** @param accepts which targets count at all */
-export function answerShapes(
+export function* answerShapes(
   shapes: readonly ShapeQuestion[],
   clusters: readonly DatedView[],
   accepts: (cluster: ClusterView, target: TargetView) => boolean,
   work: Work = new Work(STEPS_PER_REQUEST),
-): readonly ShapeFit[] {
+): Stepwise<readonly ShapeFit[]> {
   const taken = new Map<TargetView, Histogram>();
-  return shapes.map((shape) => {
+  const all: ShapeFit[] = [];
+  for (const shape of shapes) {
     const { candidates, misses } = candidatesOf(shape, clusters, accepts);
-    const answers = candidates
-      .map((candidate) => answerCandidate(candidate, shape.chains, taken, work))
-      .sort(byRank);
+    const answers: CandidateFit[] = [];
+    for (const candidate of candidates) {
+      yield;
+      const allowance = work.allow(STEPS_PER_CANDIDATE);
+      const granted = allowance.left;
+      answers.push(answerCandidate(candidate, shape.chains, taken, allowance));
+      work.spend(granted - allowance.left);
+    }
+    answers.sort(byRank);
     const [first] = answers;
     if (first?.fits === true && first.witness !== undefined) take(first.witness, taken);
-    return {
+    all.push({
       shape,
       fits: fitsSomewhere(answers),
       maxChains: sumOf(answers.map(({ maxChains }) => maxChains)),
       candidates: answers,
       reason: first === undefined ? explainMisses(misses, clusters.length) : summaryOf(first, answers.length),
-    };
-  });
+    });
+  }
+  return all;
 }
 
 function answerCandidate(candidate: Candidate, chains: number, taken: Taken, work: Work): CandidateFit {

@@ -9,6 +9,9 @@
  */
 export const STEPS_PER_DECISION = 1_000_000;
 
+/** Steps for all decisions about one candidate, since nothing else is done meanwhile: some 200 to 400 ms. */
+export const STEPS_PER_CANDIDATE = 2_000_000;
+
 /** Steps for all decisions of one request; what it asks beyond them is undecided. About 2 to 4 s. */
 export const STEPS_PER_REQUEST = 20_000_000;
 

@@ -1,6 +1,13 @@
+import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { formatFraction } from '../../../functions/capacity/decimal.ts';
+import { ALL_TARGETS, targetMatcher } from '../../../functions/capacity/filter.ts';
+import { answerShapes } from '../../../functions/capacity/fit/fit.ts';
+import { readFitQuestion } from '../../../functions/capacity/fit/read-question.ts';
+import { STEPS_PER_CANDIDATE, STEPS_PER_REQUEST, Work } from '../../../functions/capacity/packing/work.ts';
+import { FitRequestSchema } from '../../../functions/gen/resourcemap/v1/capacity_pb.ts';
 import { PurchaseModel } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { atOnce } from '../../../functions/stepwise.ts';
 import { dated, freeNodes, pending } from '../builders.ts';
 import { ask, askOne, exactly, first, pods } from './questions.ts';
 
@@ -443,4 +450,41 @@ describe('with scale-out', () => {
 test('more chains than the wire can count are counted to its end', () => {
   const view = dated({ types: [{ perNode: 4_294_967_295, idle: 4_294_967_295 }] });
   expect(first([view], { podRequirements: pods(1) }).maxChains).toEqual(exactly(4_294_967_295));
+});
+
+test('a question is left before every candidate, so that others get their turn', () => {
+  const clusters = ['a', 'b', 'c'].map((id) => dated({ id, types: [{ idle: 1 }] }));
+  const question = readFitQuestion(
+    create(FitRequestSchema, { shapes: [{ podRequirements: pods(1) }, { podRequirements: pods(8) }] }),
+  );
+  const work = answerShapes(question.shapes, clusters, targetMatcher(ALL_TARGETS));
+  let turns = 0;
+  let step = work.next();
+  for (; step.done !== true; step = work.next()) turns++;
+  expect(step.value.map(({ candidates }) => candidates.length)).toEqual([3, 3]);
+  expect(turns).toBe(6);
+});
+
+test('a candidate that is hard to decide leaves the steps of the others', () => {
+  const hard = dated({
+    id: 'a',
+    types: [
+      {
+        perNode: 101,
+        nodes: freeNodes(
+          101,
+          Array.from({ length: 60 }, (_, i) => 61 + ((i * 7) % 40)),
+        ),
+      },
+    ],
+  });
+  const work = new Work(STEPS_PER_REQUEST);
+  const question = readFitQuestion(
+    create(FitRequestSchema, {
+      shapes: [{ podRequirements: pods(11, 13, 17, 19, 23, 29, 31), chains: 20 }],
+    }),
+  );
+  atOnce(answerShapes(question.shapes, [hard], targetMatcher(ALL_TARGETS), work));
+  expect(STEPS_PER_REQUEST - work.left).toBeGreaterThan(10_000);
+  expect(STEPS_PER_REQUEST - work.left).toBeLessThanOrEqual(STEPS_PER_CANDIDATE + 10_000);
 });

@@ -1,4 +1,5 @@
 /** Fit questions in a few words. */
+
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { targetMatcher } from '../../../functions/capacity/filter.ts';
 import { answerShapes, type CandidateFit, type ShapeFit } from '../../../functions/capacity/fit/fit.ts';
@@ -9,6 +10,7 @@ import {
   type ShapePodSchema,
   type ShapeSchema,
 } from '../../../functions/gen/resourcemap/v1/capacity_pb.ts';
+import { atOnce } from '../../../functions/stepwise.ts';
 import { plentyOfWork } from '../packing/problems.ts';
 
 export type PodInit = MessageInitShape<typeof ShapePodSchema>;
@@ -22,7 +24,7 @@ export function pods(...counts: readonly number[]): PodInit[] {
 /** Answers through the same reading of the request that the service does. */
 export function ask(clusters: readonly DatedView[], ...shapes: readonly ShapeInit[]): readonly ShapeFit[] {
   const question = readFitQuestion(create(FitRequestSchema, { shapes: [...shapes] }));
-  return answerShapes(question.shapes, clusters, targetMatcher(question.filter), plentyOfWork());
+  return atOnce(answerShapes(question.shapes, clusters, targetMatcher(question.filter), plentyOfWork()));
 }
 
 /** The answer for one shape. */
