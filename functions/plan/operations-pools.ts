@@ -17,7 +17,7 @@ export const POOL_OPERATIONS = {
     answers: {
       200: { description: 'In the order of their names.', body: PoolListSchema, headers: MESSAGE_HEADERS },
     },
-    problems: [],
+    problems: ['map_too_large'],
   },
   'GET /v1/pools/{name}': {
     id: 'getPool',

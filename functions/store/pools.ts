@@ -26,6 +26,13 @@ export const POOLS_KEY = { partition: 'kind', sort: 'poolName' } as const;
 /** An item ends at 400 KB, of which names and the version take their share. */
 export const MAX_POOL_BYTES = 380_000;
 
+/**
+ * Bytes of pools, as they are kept, that one list reads: hundreds of large ones or some hundred
+ * thousand small ones, in seconds. How many are kept cannot be limited without a race, nor
+ * need it be: what is read is what costs.
+ */
+export const MAX_LISTED_POOL_BYTES = 16 * 1024 * 1024;
+
 /** A pool as it stands. */
 export interface KeptPool {
   readonly pool: Pool;
@@ -60,6 +67,7 @@ export class PoolStore {
   constructor(
     private readonly client: DynamoDBClient,
     private readonly table: string,
+    private readonly maxListedBytes = MAX_LISTED_POOL_BYTES,
   ) {}
 
   /** The pool of this name, or nothing. Strongly consistent. */
@@ -70,9 +78,14 @@ export class PoolStore {
     return item && poolFromItem(item);
   }
 
-  /** All pools, in the order of their names. Strongly consistent. */
+  /**
+   * All pools, in the order of their names. Strongly consistent.
+   *
+   * @throws ResourceMapError `map_too_large`, as soon as more than the bound was read
+   */
   async list(): Promise<readonly KeptPool[]> {
     const pools: KeptPool[] = [];
+    let bytes = 0;
     let from: Item | undefined;
     do {
       const page = await this.client.send(
@@ -84,7 +97,11 @@ export class PoolStore {
           ...(from === undefined ? {} : { ExclusiveStartKey: from }),
         }),
       );
-      for (const item of page.Items ?? []) pools.push(poolFromItem(item));
+      for (const item of page.Items ?? []) {
+        bytes += item.body?.B?.length ?? 0;
+        if (bytes > this.maxListedBytes) throw tooManyPools(this.maxListedBytes);
+        pools.push(poolFromItem(item));
+      }
       from = page.LastEvaluatedKey;
     } while (from !== undefined);
     return pools;
@@ -149,6 +166,14 @@ export class PoolStore {
       throw error;
     }
   }
+}
+
+function tooManyPools(maxBytes: number): ResourceMapError {
+  return new ResourceMapError(
+    'map_too_large',
+    `The configured pools have more than ${maxBytes} bytes together, which is the most that is read at once; ` +
+      'read them one by one, send the pools along with a question about bundles, or remove those that nobody needs.',
+  );
 }
 
 const KIND = 'pool';

@@ -184,6 +184,20 @@ describe.each(engines)('pools on $name', ({ endpoint }) => {
     expect(listed).toEqual(['Z', 'a', 'b', 'c', 'd', 'ä']);
   });
 
+  it('are listed as long as they are no more than can be read at once, and told apart from few', async () => {
+    const other = `pools-${randomUUID()}`;
+    await createTable(client, poolsTableDefinition(other));
+    const bounded = new PoolStore(client, other, 900_000);
+    for (const name of ['a', 'b', 'c']) await bounded.put(pool(name, 'x'.repeat(290_000)), NEW);
+    expect(await bounded.list()).toHaveLength(3);
+    await bounded.put(pool('d', 'x'.repeat(290_000)), NEW);
+    await expect(bounded.list()).rejects.toThrow(
+      '[map_too_large] The configured pools have more than 900000 bytes together, which is the most that is read at once; ' +
+        'read them one by one, send the pools along with a question about bundles, or remove those that nobody needs.',
+    );
+    expect((await bounded.read('d'))?.pool.poolName).toBe('d');
+  });
+
   it('that cannot be read are not taken for none', async () => {
     const name = randomUUID();
     await client.send(

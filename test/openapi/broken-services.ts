@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { create } from '@bufbuild/protobuf';
 import { BUILT_IN_CATALOGUE } from '../../functions/bundle/catalogue.ts';
+import { PoolSchema } from '../../functions/gen/bundle/v1/pool_pb.ts';
 import { createApp } from '../../functions/http/app.ts';
 import { Authenticator } from '../../functions/http/auth/authenticator.ts';
 import { localApp } from '../../functions/local/app.ts';
@@ -12,6 +14,7 @@ import { mapRoutes } from '../../functions/map/routes.ts';
 import { ChangeSignal } from '../../functions/map/wait.ts';
 import { bundleRoutes } from '../../functions/plan/routes-bundle.ts';
 import { capacityRoutes } from '../../functions/plan/routes-capacity.ts';
+import { poolRoutes } from '../../functions/plan/routes-pools.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/store/client.ts';
 import type { Store } from '../../functions/store/commit.ts';
@@ -77,5 +80,10 @@ export async function behindANarrowFront(store: Store, client: DynamoDBClient): 
   const table = `pools-${randomUUID()}`;
   await createTable(client, poolsTableDefinition(table));
   bundleRoutes(app, { ...deps, pools: new PoolStore(client, table), catalogue: BUILT_IN_CATALOGUE });
+  const full = `pools-${randomUUID()}`;
+  await createTable(client, poolsTableDefinition(full));
+  const pools = new PoolStore(client, full, 10);
+  await pools.put(create(PoolSchema, { poolName: 'longer than that' }), { kind: 'new' });
+  poolRoutes(app, { pools, telemetry });
   return serve(app);
 }

@@ -617,7 +617,7 @@ const TRIED_ON: Readonly<Record<string, RegExp>> = {
   cluster_not_found: /clusters\/\{id/,
   cluster_omitted: /\/snapshot$/,
   snapshot_unavailable: /^GET .*\/snapshot$/,
-  map_too_large: / \/v1\/(?:map|clusters|snapshots|capacity|bundles)/,
+  map_too_large: / \/v1\/(?:map|clusters|snapshots|capacity|bundles|pools$)/,
   invalid_pool_name: /pools\/\{name/,
   // A PUT there makes it.
   pool_not_found: /^(?:GET|DELETE) .*pools\/\{name/,
