@@ -104,6 +104,12 @@ export const RETRY_WAIT_S = 5;
 /** Milliseconds between two looks for requests whose time is up, by which they may take longer: Node's own are 30,000. */
 export const TIMEOUT_CHECK_MS = 2_000;
 
+/**
+ * Milliseconds that a server which is told to end has for the answers under way: Docker kills
+ * what has not ended after 10,000, and Kubernetes after 30,000.
+ */
+export const CLOSE_GRACE_MS = 8_000;
+
 /** Seconds after which a client that met an overload may try again. */
 export const RETRY_OVERLOAD_S = 1;
 

@@ -4,11 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { ResourceMapError } from '../errors.ts';
 import type { App } from '../http/app.ts';
 import {
+  CLOSE_GRACE_MS,
   HEADERS_TIMEOUT_MS,
   MAX_HEADER_BYTES,
   REQUEST_TIMEOUT_MS,
@@ -16,8 +18,19 @@ import {
 } from '../http/limits.ts';
 import { problemOf } from '../http/problem.ts';
 
+/** A server that answers. */
+export interface HttpServer {
+  readonly port: number;
+  /**
+   * Takes nothing more, and ends once the answers under way are sent, or after
+   * {@link CLOSE_GRACE_MS}: a client that takes no more of its answer, or sends no more of its
+   * request, would keep it for ever.
+   */
+  close(): Promise<void>;
+}
+
 /** Listens; the server answers once this resolves. @param port 0 picks a free one */
-export function listen(app: App, host: string, port: number): Promise<Server> {
+export function listen(app: App, host: string, port: number): Promise<HttpServer> {
   const answer = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
     // Only for what cannot become a request at all: errors of the app are answered by the app.
@@ -38,35 +51,53 @@ export function listen(app: App, host: string, port: number): Promise<Server> {
   server.on('checkExpectation', answer);
   const underWay = answersUnderWay(server);
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
-    const midAnswer = [...underWay(socket)].some((each) => each.headersSent && !each.writableFinished);
+    const midAnswer = [...(underWay.get(socket) ?? [])].some(
+      (each) => each.headersSent && !each.writableFinished,
+    );
     if (cause.code === 'ECONNRESET' || !socket.writable || midAnswer) socket.destroy();
     else refuseRaw(cause, socket);
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => resolve(server));
+    server.listen(port, host, () =>
+      resolve({ port: (server.address() as AddressInfo).port, close: () => close(server, underWay) }),
+    );
   });
 }
 
-/** The answers under way on a connection. Those that it ends before are told so. */
-function answersUnderWay(server: Server): (socket: Duplex) => ReadonlySet<ServerResponse> {
-  const bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
-  const underWay = (socket: Duplex): Set<ServerResponse> => {
-    const known = bySocket.get(socket) ?? new Set();
-    bySocket.set(socket, known);
-    return known;
-  };
+/** For each connection the answers under way on it. Those that it ends before are told so. */
+function answersUnderWay(server: Server): ReadonlyMap<Duplex, ReadonlySet<ServerResponse>> {
+  const underWay = new Map<Duplex, Set<ServerResponse>>();
   server.on('connection', (socket) => {
+    const answers = new Set<ServerResponse>();
+    underWay.set(socket, answers);
     socket.on('close', () => {
+      underWay.delete(socket);
       // Node tells the one that has the connection; those behind it (pipelining) would wait for it for ever.
-      for (const each of underWay(socket)) if (each.socket === null) each.destroy().emit('close');
+      for (const each of answers) if (each.socket === null) each.destroy().emit('close');
     });
   });
   server.on('request', ({ socket }, response) => {
-    underWay(socket).add(response);
-    response.once('close', () => underWay(socket).delete(response));
+    const answers = underWay.get(socket);
+    answers?.add(response);
+    response.once('close', () => answers?.delete(response));
   });
   return underWay;
+}
+
+function close(server: Server, underWay: ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>): Promise<void> {
+  // A connection whose answer is under way now must not be kept for another request.
+  server.keepAliveTimeout = 1;
+  return new Promise((resolve) => {
+    const grace = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+    server.close(() => {
+      clearTimeout(grace);
+      resolve();
+    });
+    server.closeIdleConnections();
+    // To Node a connection is idle after a request only, and once closed it times none out that never sends one.
+    for (const [socket, answers] of underWay) if (answers.size === 0) socket.destroy();
+  });
 }
 
 function refusal(error: ResourceMapError): Response {

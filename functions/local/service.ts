@@ -2,8 +2,6 @@
  * The whole service in one process: the same apps that run as functions, mounted
  * together, on an engine of its own or on one that is given.
  */
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../bundle/catalogue.ts';
 import { DEFAULT_MEMBERSHIP, type Membership } from '../expire/membership.ts';
@@ -112,9 +110,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       maxFutureSkewMs,
     });
     const server = await listen(app, options.host, options.port);
-    const { port } = server.address() as AddressInfo;
     const busServer = await listen(busApp(bus, telemetry), LOOPBACK, 0);
-    const events = eventBridgeClient(httpUrl(LOOPBACK, (busServer.address() as AddressInfo).port));
+    const events = eventBridgeClient(httpUrl(LOOPBACK, busServer.port));
     const publisher = new EventPublisher(events, 'default');
     const announceRefreshes = options.announceRefreshes ?? false;
     changes.start(announcer({ publisher, telemetry, announceRefreshes, now: Date.now }), telemetry);
@@ -124,19 +121,17 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       options.sweepEveryMs ?? SWEEP_EVERY_MS,
     );
     return {
-      url: httpUrl(options.host, port),
+      url: httpUrl(options.host, server.port),
       ...(firstAdminToken === undefined ? {} : { firstAdminToken }),
       close: async () => {
         waiters.end();
         await sweeper.stop();
-        // A connection whose answer is under way now must not be kept for another request.
-        server.keepAliveTimeout = 1;
         // Listeners go first: their answers have no end of their own to wait for.
         bus.close();
         await changes.stop();
         events.destroy();
-        await closeServer(server);
-        await closeServer(busServer);
+        await server.close();
+        await busServer.close();
         client.destroy();
         await engine.close();
       },
@@ -157,13 +152,6 @@ function busApp(bus: LocalBus, telemetry: Telemetry): App {
   app.use(loopbackGuard());
   putEventsRoutes(app, bus);
   return app;
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
 }
 
 async function startEngine(engine: Engine): Promise<{ endpoint: string; close(): Promise<void> }> {

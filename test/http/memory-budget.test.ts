@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { toBinary } from '@bufbuild/protobuf';
@@ -10,7 +8,7 @@ import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/res
 import { createApp } from '../../functions/http/app.ts';
 import { SLOW_BODY_MS } from '../../functions/http/limits.ts';
 import { MemoryBudget } from '../../functions/http/memory-budget.ts';
-import { listen } from '../../functions/local/http-server.ts';
+import { type HttpServer, listen } from '../../functions/local/http-server.ts';
 import { pushRoutes } from '../../functions/push/routes.ts';
 import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
 import { sendRaw } from '../builders/raw-http.ts';
@@ -108,7 +106,7 @@ describe('Over HTTP', () => {
   const BUDGET = 1024 * KIB;
   let now = 0;
   let counter = 0n;
-  let server: Server;
+  let server: HttpServer;
   const budget = new MemoryBudget(BUDGET, () => now);
   const sockets: Socket[] = [];
 
@@ -126,7 +124,7 @@ describe('Over HTTP', () => {
   });
   afterAll(() => void server.close());
 
-  const port = (): number => (server.address() as AddressInfo).port;
+  const port = (): number => server.port;
 
   async function push(body?: Uint8Array, headers: Record<string, string> = {}): Promise<number> {
     counter++;

@@ -1,6 +1,5 @@
 /** The service with parts of it out of order, for the answers that a healthy one does not give. */
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { create } from '@bufbuild/protobuf';
 import { BUILT_IN_CATALOGUE } from '../../functions/bundle/catalogue.ts';
@@ -31,15 +30,8 @@ export interface BrokenService {
 const telemetry = jsonLinesTelemetry(() => undefined);
 
 async function serve(app: Parameters<typeof listen>[0]): Promise<BrokenService> {
-  const server = await listen(app, '127.0.0.1', 0);
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
-  };
+  const { port, close } = await listen(app, '127.0.0.1', 0);
+  return { url: `http://127.0.0.1:${port}`, close };
 }
 
 /** @param trust what looks up a token: away, or with a fault that nobody has thought of */
