@@ -20,6 +20,6 @@ const pools = new PoolStore(dynamo, poolsTableFromEnvironment(process.env));
 const answers = { store, telemetry, maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES };
 capacityRoutes(app, { ...answers, now: Date.now });
 bundleRoutes(app, { ...answers, pools, catalogue: catalogueFromEnvironment(process.env) });
-poolRoutes(app, { pools, telemetry });
+poolRoutes(app, { pools, telemetry, maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES });
 
 export const handler = lambdaHandler(app);

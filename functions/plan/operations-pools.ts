@@ -1,6 +1,6 @@
 /** What the routes of pools take and answer, for the OpenAPI document. */
 import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../gen/bundle/v1/pool_pb.ts';
-import { type Answer, MESSAGE_HEADERS, type Operations } from '../openapi/operation.ts';
+import { type Answer, LARGE_HEADERS, MESSAGE_HEADERS, type Operations } from '../openapi/operation.ts';
 
 const STORED: Answer = {
   description: 'The pool, with its `ETag`.',
@@ -15,7 +15,7 @@ export const POOL_OPERATIONS = {
     summary: 'List the pools',
     description: 'All pools that are configured, each with what `If-Match` expects.',
     answers: {
-      200: { description: 'In the order of their names.', body: PoolListSchema, headers: MESSAGE_HEADERS },
+      200: { description: 'In the order of their names.', body: PoolListSchema, headers: LARGE_HEADERS },
     },
     problems: ['map_too_large'],
   },

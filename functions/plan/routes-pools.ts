@@ -18,15 +18,18 @@ import { quote } from '../snapshot/quote.ts';
 import type { KeptPool, PoolCondition, PoolStore } from '../store/pools.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { POOL_ROUTE, poolNameOf, poolPath } from './pool-name.ts';
+import { sendMessage } from './send-message.ts';
 
 export interface PoolDeps {
   readonly pools: PoolStore;
   readonly telemetry: Telemetry;
+  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  readonly maxAnswerBytes?: number;
 }
 
 const POOL_LIMITS: BodyLimits = { sentBytes: MAX_POOL_REQUEST_BYTES, inflatedBytes: MAX_POOL_REQUEST_BYTES };
 
-export function poolRoutes(app: App, { pools, telemetry }: PoolDeps): void {
+export function poolRoutes(app: App, { pools, telemetry, maxAnswerBytes }: PoolDeps): void {
   /** Who changed what: the log is the only place that remembers it. */
   const record = (c: Context<AppEnv>, change: string, pool: string): void => {
     const principal = c.get('principal');
@@ -41,7 +44,10 @@ export function poolRoutes(app: App, { pools, telemetry }: PoolDeps): void {
     const list = create(PoolListSchema, {
       pools: kept.map(({ pool, version }) => ({ pool, etag: etagOf(version, format) })),
     });
-    return respond(c, PoolListSchema, list);
+    return sendMessage(c, PoolListSchema, list, {
+      maxBytes: maxAnswerBytes,
+      remedy: 'read the pools one by one',
+    });
   });
 
   app.get(POOL_ROUTE, async (c) => {

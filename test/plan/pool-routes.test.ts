@@ -1,6 +1,10 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PoolSchema, StoredPoolSchema } from '../../functions/gen/bundle/v1/pool_pb.ts';
+import { createApp } from '../../functions/http/app.ts';
+import { poolRoutes } from '../../functions/plan/routes-pools.ts';
+import type { PoolStore } from '../../functions/store/pools.ts';
+import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
 import { type BundleService, startBundleService } from './bundle-service.ts';
 
 let service: BundleService;
@@ -239,6 +243,23 @@ describe('GET /v1/pools', () => {
       const path = `/v1/pools/${encodeURIComponent(kept.pool.poolName)}`;
       expect((await call('GET', path)).body).toEqual(kept);
     }
+  });
+
+  it('is refused where the front cannot carry it, and says what to do', async () => {
+    const telemetry = new RecordedTelemetry();
+    const app = createApp(telemetry, { kind: 'open' });
+    const kept = { pool: create(PoolSchema, { poolName: 'p' }), version: 'v' };
+    const pools = { list: async () => [kept] } as unknown as PoolStore;
+    poolRoutes(app, { pools, telemetry, maxAnswerBytes: 40 });
+    const answer = await app.request('/v1/pools');
+    expect([answer.status, await answer.json()]).toMatchObject([
+      413,
+      {
+        code: 'map_too_large',
+        detail:
+          'The answer has 68 bytes, and this deployment can carry 40; send Accept-Encoding: gzip, or read the pools one by one.',
+      },
+    ]);
   });
 
   it('answers that nothing changed for the ETag of the present pool, in each format', async () => {
