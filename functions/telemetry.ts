@@ -22,16 +22,27 @@ export function duringRequest<T>(requestId: string, answer: () => T): T {
   return requests.run(requestId, answer);
 }
 
-/** The fields as a line has them: with the id of the request, where one is answered, and a cause as its text. */
+/** The fields as a line has them: with the id of the request, where one is answered, and a cause as its text, the causes behind it included. */
 export function lineFields({ cause, ...rest }: LogFields): LogFields {
   const requestId = requests.getStore();
   return {
     ...(requestId === undefined ? {} : { requestId }),
     ...rest,
-    ...(cause === undefined
-      ? {}
-      : { cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
+    ...(cause === undefined ? {} : { cause: textOfCause(cause) }),
   };
+}
+
+/** Deeper than any library nests causes; and what causes itself ends as well. */
+const MAX_CAUSES = 5;
+
+/** With the causes of the cause: fetch says that it failed, and only within why. */
+function textOfCause(cause: unknown): string {
+  const texts: string[] = [];
+  for (let at = cause; at !== undefined && texts.length < MAX_CAUSES; ) {
+    texts.push(at instanceof Error ? (at.stack ?? at.message) : String(at));
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return texts.join('\ncaused by ');
 }
 
 /**

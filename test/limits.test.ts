@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import * as bundle from '../functions/bundle/limits.ts';
 import * as fit from '../functions/capacity/fit/limits.ts';
+import * as packing from '../functions/capacity/packing/limits.ts';
 import * as http from '../functions/http/limits.ts';
 import * as snapshot from '../functions/snapshot/limits.ts';
+import * as store from '../functions/store/limits.ts';
 
 type Values = Readonly<Record<string, number | bigint>>;
 
@@ -13,7 +15,9 @@ const AREAS: readonly (readonly [file: string, heading: string, values: Values])
   ['http/limits.ts', 'Any request', http],
   ['snapshot/limits.ts', 'A snapshot', snapshot],
   ['capacity/fit/limits.ts', 'A question whether work fits', fit],
+  ['capacity/packing/limits.ts', 'The search for a packing', packing],
   ['bundle/limits.ts', 'A request about bundles', bundle],
+  ['store/limits.ts', 'Pools that are kept', store],
 ];
 
 interface Limit {

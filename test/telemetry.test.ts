@@ -45,6 +45,17 @@ describe.each<[string, string, () => Telemetry]>([
 ])('A log line of the %s', (_, service, telemetryOf) => {
   const cause = new Error('the disk is full');
 
+  it('has the causes of a cause, and ends where they go round', () => {
+    const refused = new Error('connect ECONNREFUSED');
+    const failed = new Error('fetch failed', { cause: refused });
+    const telemetry = telemetryOf();
+    const text = (error: Error): string =>
+      String(written(() => telemetry.warn('x', { cause: error }))[0]?.cause);
+    expect(text(failed)).toBe(`${failed.stack}\ncaused by ${refused.stack}`);
+    refused.cause = failed;
+    expect(text(failed).split('\ncaused by ')).toHaveLength(5);
+  });
+
   it('is one JSON object with level, message, service, time, the fields, and the stack of a cause', () => {
     const telemetry = telemetryOf();
     const [warning, error, ...more] = written(() => {

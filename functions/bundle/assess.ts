@@ -6,7 +6,7 @@
 
 import type { Stepwise } from '../stepwise.ts';
 import type { NodeClass } from './fleet.ts';
-import { MAX_STEPS_PER_NODE } from './limits.ts';
+import { MAX_ANSWERS, MAX_STEPS_PER_NODE } from './limits.ts';
 import type { Needs } from './needs.ts';
 import { countUnverified, idleDevices, type NodeState, obstacle, type ResourceFilter, room } from './node.ts';
 import type { Domain } from './place.ts';
@@ -45,9 +45,6 @@ export interface Assessment {
   /** Nothing where nodes of the class hold the needs. */
   obstacleOf(nodes: NodeClass): Obstacle | undefined;
 }
-
-/** Answers kept at most, over all needs of one copy as over all of a request: some 150 bytes each. */
-export const MAX_ANSWERS = 2_000_000;
 
 /** What a step of the budget buys; see `MAX_PLAN_STEPS`. */
 const CLASSES_PER_STEP = 2;

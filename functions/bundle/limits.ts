@@ -72,3 +72,12 @@ export const MAX_STEPS_PER_NODE = 20_000;
 
 /** Steps that each bundle has however many there are: over a fleet of 10,000 kinds of nodes most take some 5,000. */
 export const MIN_BUNDLE_STEPS = 10_000;
+
+/** Answers kept of which group of jobs a kind of node holds, over one copy as over all of a request: some 150 bytes each. */
+export const MAX_ANSWERS = 2_000_000;
+
+/** Steps of validating after which one profile is given the benefit of the doubt: no finding is made of what is not known. */
+export const MAX_PROFILE_STEPS = 20_000;
+
+/** Those for all profiles and jobs of one question together: a few seconds, where a bundle of tens of jobs takes thousands. */
+export const MAX_PROFILE_STEPS_IN_ALL = 2_000_000;

@@ -2,22 +2,16 @@
 import { Amount, NOTHING } from './amounts.ts';
 import { firstByName, MAP_ACCELERATOR, WHOLE_DEVICE_CAPABILITIES } from './capabilities.ts';
 import type { Device } from './devices.ts';
-import { MAX_DEVICES } from './limits.ts';
+import { MAX_DEVICES, MAX_PROFILE_STEPS, MAX_PROFILE_STEPS_IN_ALL } from './limits.ts';
 import type { NodeProfile } from './model.ts';
 import type { Needs } from './needs.ts';
 import type { NodeState } from './node.ts';
 import { holdsAll } from './node.ts';
 import { boundedBy, WorkBudget } from './work.ts';
 
-/** Steps after which one profile is given the benefit of the doubt: no finding is made of what is not known. */
-const MAX_STEPS = 20_000;
-
-/** Steps for all profiles and jobs of one question together: a few seconds, where a bundle of tens of jobs takes thousands. */
-const MAX_STEPS_IN_ALL = 2_000_000;
-
 /** The bound on a question of which profiles may hold what. */
 export function profileBudget(): WorkBudget {
-  return new WorkBudget(MAX_STEPS_IN_ALL);
+  return new WorkBudget(MAX_PROFILE_STEPS_IN_ALL);
 }
 
 const NOWHERE = {
@@ -56,7 +50,7 @@ export function emptyNode(profile: NodeProfile): NodeState {
 export function mayHold(node: NodeState, needs: Needs, budget: WorkBudget): boolean {
   const answer = boundedBy(() => {
     budget.spend(1 + needs.capabilities.length);
-    return holdsAll(node, needs, new WorkBudget(MAX_STEPS, budget));
+    return holdsAll(node, needs, new WorkBudget(MAX_PROFILE_STEPS, budget));
   });
   return answer === 'exhausted' || answer;
 }

@@ -1,9 +1,10 @@
 /** The groups of one copy of a bundle as what a search places, in the order in which it places them. */
 
 import type { Stepwise } from '../stepwise.ts';
-import { type Assessment, type Assessor, MAX_ANSWERS } from './assess.ts';
+import type { Assessment, Assessor } from './assess.ts';
 import type { NodeClass } from './fleet.ts';
 import type { JobGroups } from './groups.ts';
+import { MAX_ANSWERS } from './limits.ts';
 import { type Bundle, type BundleJobSpec, PRIORITY_BANDS } from './model.ts';
 import { type Needs, NO_NEEDS, needsKey, needsOf, together } from './needs.ts';
 import type { Copy, Variable } from './search.ts';

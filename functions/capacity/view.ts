@@ -14,7 +14,8 @@ import { type Decimal, parseDecimal } from './decimal.ts';
 import { type Demand, demandOf } from './demand.ts';
 import { type Headroom, headroomOf } from './headroom.ts';
 import { type Occupancy, occupancyOf } from './occupancy.ts';
-import { STEPS_PER_VIEW, Work } from './packing/work.ts';
+import { STEPS_PER_VIEW } from './packing/limits.ts';
+import { Work } from './packing/work.ts';
 import { type ChainKeys, type ChainName, chainKey, NO_CHAINS } from './pods.ts';
 import { type ServedDemand, serveDemand, serveNothing } from './served-demand.ts';
 

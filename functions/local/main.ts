@@ -134,6 +134,15 @@ function engineOf({ endpoint, memory, data }: Options): Engine {
   return { kind: 'folder', folder };
 }
 
+/** What somebody asked for and would not get, since the options do not go together. */
+function contradictionIn({ auth, adminTokenSha256, memory }: Options): string | undefined {
+  if (adminTokenSha256 !== undefined && !auth)
+    return '--admin-token-sha256 (ADMIN_TOKEN_SHA256) is of use with --auth only; without it the service asks nobody for a token.';
+  if (memory && program.getOptionValueSource('data') === 'cli')
+    return '--memory keeps nothing in a folder; give it or --data, not both.';
+  return undefined;
+}
+
 function accessOf({ auth, adminTokenSha256 }: Options): LocalAccess {
   if (!auth) return { kind: 'open' };
   return { kind: 'tokens', ...(adminTokenSha256 === undefined ? {} : { adminTokenSha256 }) };
@@ -185,6 +194,8 @@ function closeOnSignal(service: LocalService): void {
 
 program.parse();
 const options = program.opts<Options>();
+const contradiction = contradictionIn(options);
+if (contradiction !== undefined) program.error(`error: ${contradiction}`);
 const engine = (() => {
   try {
     return engineOf(options);

@@ -48,8 +48,19 @@ export function decodeMessage<Desc extends DescMessage>(
       `The body is empty; send one ${schema.name} as application/x-protobuf or application/json.`,
     );
   }
+  if (isGzip(bytes)) {
+    throw new MalformedBodyError(
+      format === 'protobuf' ? 'malformed_protobuf' : 'malformed_json',
+      `The body is gzip and no ${schema.typeName}; compress it once, and say Content-Encoding: gzip.`,
+    );
+  }
   admit(format === 'protobuf' ? scanProtobuf(schema, bytes) : scanJson(bytes));
   return format === 'protobuf' ? decodeProtobuf(schema, bytes) : decodeJson(schema, bytes);
+}
+
+/** RFC 1952's two bytes begin no Protobuf message, for which they are a wire type that there is not, and no JSON. */
+function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
 function decodeProtobuf<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {

@@ -15,6 +15,8 @@ const LENGTH_DELIMITED = 2;
 const GROUP_START = 3;
 const GROUP_END = 4;
 const FIXED32 = 5;
+/** `{`, which begins a Protobuf message only if its first field is a group of number 15. */
+const OPENING_BRACE = 0x7b;
 
 const MAX_VARINT_BYTES = 10;
 const MAX_TAG_BYTES = 5;
@@ -246,10 +248,13 @@ class Scan {
   }
 
   #malformed(at: number, what: string): MalformedBodyError {
+    const remedy =
+      this.#bytes[0] === OPENING_BRACE
+        ? 'It begins as JSON does, which is application/json.'
+        : 'Send the encoded message itself, without a length prefix or framing.';
     return new MalformedBodyError(
       'malformed_protobuf',
-      `The ${this.#bytes.length} bytes of the body are no ${this.#schema.typeName}: at byte ${at}, ${what}. ` +
-        'Send the encoded message itself, without a length prefix or framing.',
+      `The ${this.#bytes.length} bytes of the body are no ${this.#schema.typeName}: at byte ${at}, ${what}. ${remedy}`,
     );
   }
 }

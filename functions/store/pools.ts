@@ -19,19 +19,10 @@ import {
 import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
 import { ResourceMapError } from '../errors.ts';
 import { type Pool, PoolSchema } from '../gen/bundle/v1/pool_pb.ts';
+import { MAX_LISTED_POOL_BYTES, MAX_POOL_BYTES } from './limits.ts';
 import { tableOfStrings } from './tables.ts';
 
 export const POOLS_KEY = { partition: 'kind', sort: 'poolName' } as const;
-
-/** An item ends at 400 KB, of which names and the version take their share. */
-export const MAX_POOL_BYTES = 380_000;
-
-/**
- * Bytes of pools, as they are kept, that one list reads: hundreds of large ones or some hundred
- * thousand small ones, in seconds. How many are kept cannot be limited without a race, nor
- * need it be: what is read is what costs.
- */
-export const MAX_LISTED_POOL_BYTES = 16 * 1024 * 1024;
 
 /** A pool as it stands. */
 export interface KeptPool {

@@ -35,7 +35,8 @@ afterEach(async () => {
 
 /** Starts the service, and waits until it says where it is, or ends. */
 async function start(...options: readonly string[]): Promise<Service> {
-  const child = spawn(process.execPath, [MAIN, '--port', '0', '--data', folder, ...options], {
+  const where = options.includes('--memory') ? [] : ['--data', folder];
+  const child = spawn(process.execPath, [MAIN, '--port', '0', ...where, ...options], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
@@ -164,6 +165,19 @@ describe('a service on a folder', { timeout: 60_000 }, () => {
       `Port ${port} is in use; choose another with --port, or 0 for a free one.\n`,
     );
     expect(await first.end('SIGINT')).toBe(0);
+  });
+
+  it.each([
+    [['--memory', '--data', 'x'], '--memory keeps nothing in a folder; give it or --data, not both.'],
+    [
+      ['--memory', '--admin-token-sha256', 'ab'.repeat(32)],
+      '--admin-token-sha256 (ADMIN_TOKEN_SHA256) is of use with --auth only; without it the service asks nobody for a token.',
+    ],
+  ])('does not start with options of which one would be passed over: %j', async (options, message) => {
+    const refused = await start(...options);
+    expect(refused.url).toBeUndefined();
+    expect(await refused.end('SIGTERM')).toBe(1);
+    expect(refused.stderr()).toContain(`error: ${message}\n`);
   });
 
   it('keeps nothing with --memory', async () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { toBinary, toJsonString } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { MalformedBodyError, ResourceMapError } from '../../functions/errors.ts';
@@ -43,11 +44,6 @@ describe('decoding a snapshot', () => {
     ],
     ['a field number of 0', Buffer.from([0x02, 0]), 'at byte 0, a field number is 0'],
     [
-      'JSON',
-      Buffer.from('{"cluster":{}}'),
-      'at byte 2, a length of 99 is more than the 11 bytes that are left',
-    ],
-    [
       'a string that is not UTF-8',
       Buffer.from([0x0a, 3, 0x0a, 1, 0xff]),
       'The encoded data was not valid for encoding utf-8',
@@ -75,6 +71,22 @@ describe('decoding a snapshot', () => {
     expect(refusal(Buffer.from([0x7b, 0xff, 0x7d]), 'json').detail).toBe(
       'The body is not valid UTF-8; JSON must be.',
     );
+  });
+
+  it.each(['protobuf', 'json'] as const)('gzip is told from %s', (format) => {
+    expect(refusal(gzipSync(toBinary(ClusterResourceMapSchema, SNAPSHOT)), format)).toMatchObject({
+      code: `malformed_${format}`,
+      detail:
+        'The body is gzip and no resourcemap.v1.ClusterResourceMap; compress it once, and say Content-Encoding: gzip.',
+    });
+  });
+
+  it('JSON is told from Protobuf', () => {
+    expect(refusal(Buffer.from('{"cluster":{}}'), 'protobuf')).toMatchObject({
+      code: 'malformed_protobuf',
+      detail:
+        'The 14 bytes of the body are no resourcemap.v1.ClusterResourceMap: at byte 2, a length of 99 is more than the 11 bytes that are left. It begins as JSON does, which is application/json.',
+    });
   });
 
   it('what is not JSON is refused with the parser’s reason, cut', () => {

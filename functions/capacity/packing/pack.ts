@@ -13,6 +13,7 @@ import { type Component, type ComponentPacking, componentsOf, packingOf } from '
 import { solveConfigurationLp, wholePart } from './configuration-lp.ts';
 import { packDivisible } from './divisible.ts';
 import { packGreedily } from './greedy.ts';
+import { STEPS_PER_DECISION } from './limits.ts';
 import {
   assertPacks,
   IMPOSSIBLE,
@@ -22,7 +23,7 @@ import {
   UNDECIDED,
 } from './problem.ts';
 import { search } from './search.ts';
-import { STEPS_PER_DECISION, type Work } from './work.ts';
+import type { Work } from './work.ts';
 
 /** Steps of the first search. What is small or tight ends within them. */
 const SHORT_SEARCH_STEPS = 5_000;

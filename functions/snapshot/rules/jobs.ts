@@ -189,7 +189,7 @@ function checkTarget(
       jobRules.unknown_requirement_target,
       () => `${path()}.pool_id`,
       () =>
-        `pool_id ${quote(poolId)} is not in capacity_pools; list the pool, at total_count 0 where it has no nodes`,
+        `pool_id ${quote(poolId)} is not in capacity_pools; list the pool, its node types at total_count 0 where it has no nodes`,
     );
   }
   if (!isValidId(nodeTypeId)) reportInvalidId(nodeTypeId, path, 'node_type_id', out);

@@ -558,7 +558,8 @@ const JOBS: readonly RuleCase[] = [
     broken: { ...typed({}), jobs: [job([rank({ podRequirements: [requirement({ poolId: 'P' })] })])] },
     legal: { ...typed({ totalCount: 0 }), jobs: [job([rank()])] },
     path: `${RANK}.pod_requirements[0].pool_id`,
-    message: 'pool_id "P" is not in capacity_pools; list the pool, at total_count 0 where it has no nodes',
+    message:
+      'pool_id "P" is not in capacity_pools; list the pool, its node types at total_count 0 where it has no nodes',
   },
   {
     code: 'unknown_requirement_target',

@@ -235,6 +235,9 @@ export type ClusterStatus = Message<"resourcemap.v1.ClusterStatus"> & {
   contentSinceCounter: bigint;
 
   /**
+   * Since when the map has had the present content without a break: since that
+   * counter came in, or since the cluster's return if it was omitted meanwhile.
+   *
    * @generated from field: google.protobuf.Timestamp content_since = 10;
    */
   contentSince?: Timestamp | undefined;
