@@ -155,7 +155,7 @@ class Search {
     this.#limit =
       options.maxSharing === undefined
         ? undefined
-        : new DomainLimit(variables, options.rules.forbid, options.maxSharing);
+        : new DomainLimit(variables, options.rules.forbid, options.maxSharing, options.budget);
     for (const node of options.standing ?? []) {
       this.#touched.push({ ...node, loads: [...node.loads], key: loadKey(node) });
       this.#used.set(node.class, (this.#used.get(node.class) ?? 0) + 1);
@@ -335,6 +335,7 @@ class Search {
     if (primary.size === 0) return { costOf: () => 0, least: 0 };
     const { forbid } = this.#rules;
     const sameNode = costOfSameNode(forbid);
+    this.#budget.spend(Math.ceil((domains.size * primary.size) / DOMAINS_PER_STEP));
     const byDomain = new Map([...domains].map((domain) => [domain, costOfDomain(domain, primary, forbid)]));
     const costOf = ({ class: { domain }, touched }: Option): number =>
       touched?.loads.some((load) => load.copy === 'primary') ? sameNode : (byDomain.get(domain) ?? 0);
@@ -393,6 +394,8 @@ const PASSED_PER_STEP = 64;
 const NODES_PER_STEP = 2;
 /** Needs are added up and devices assigned. */
 const STEPS_PER_NODE_IN_USE = 2;
+/** Pairs of domains that are compared. */
+const DOMAINS_PER_STEP = 64;
 
 const NO_DOMAINS: ReadonlySet<Domain> = new Set();
 

@@ -35,6 +35,18 @@ export function costOfDomain(domain: Domain, primary: ReadonlySet<Domain>, { az,
   );
 }
 
+/** What one domain of the primary counts in each rule. Of several the one counts that counts most. */
+export function costOfPair(
+  domain: Domain,
+  primary: Domain,
+  { az, cloud }: Forbidden,
+): { readonly az: number; readonly cloud: number } {
+  return {
+    az: az ? COST[sameAz(domain, primary)] : 0,
+    cloud: cloud ? COST[sameCloud(domain, primary)] : 0,
+  };
+}
+
 /** The same by name, for the answer. */
 export function sharedDomains(
   domain: Domain,

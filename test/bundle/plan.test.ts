@@ -3,6 +3,8 @@ import type { Candidate, SlotCandidate } from '../../functions/bundle/candidates
 import type { Bundle, BundleJobSpec, Pool } from '../../functions/bundle/model.ts';
 import { type PlanOptions, planBundles } from '../../functions/bundle/plan.ts';
 import type { BundlePlan, PlacedCopy, UnplacedCopy, UnplacedJob } from '../../functions/bundle/plan-model.ts';
+import { planStepwise } from '../../functions/bundle/plan-request.ts';
+import { atOnce } from '../../functions/stepwise.ts';
 import { bundle, job, NOWHERE, node, pool } from './builders.ts';
 
 function planOf(
@@ -496,6 +498,24 @@ describe('a backup', () => {
     ]);
     const room = planOf(pair, [node('n1'), node('n2'), node('n3'), node('n4')]);
     expect(copyOf(room, 1).degraded).toEqual([]);
+  });
+
+  it('that must avoid everything is weighed against many zones, each of which is paid for', () => {
+    const many = bundle(
+      Array.from({ length: 100 }, (_, i) => job(`j${i}`, { requiredCapacity: 1 + i / 1_000 })),
+      { resiliencePolicy: { sameNode: 'forbid', sameAz: 'forbid', sameCloud: 'forbid' } },
+    );
+    const spread = Array.from({ length: 400 }, (_, i) =>
+      node(
+        `n${i}`,
+        { totalCapacity: 4 + i / 100 },
+        { provider: `p${i % 3}`, region: `r${i % 5}`, zone: `z${i % 11}` },
+      ),
+    );
+    const request = { services: [], bundles: [many], pools: [pool()], candidates: spread };
+    expect(atOnce(planStepwise(request)).bundles[0]?.outcome).toBe('placed');
+    // Without the comparisons of domains this would be enough.
+    expect(atOnce(planStepwise(request, { maxSteps: 40_000 })).bundles[0]?.outcome).toBe('undecided');
   });
 
   it('does not claim a domain that nobody named to be another one', () => {
