@@ -55,6 +55,12 @@ export const BYTES_PER_ELEMENT = 256;
 export const MAX_BYTES_IN_FLIGHT = 768 * 1024 * 1024;
 
 /**
+ * Bytes of these that requests may hold which wait for others to end, such as plans for their
+ * turn: a third, so that they keep no push out.
+ */
+export const MAX_BYTES_WAITING = 256 * 1024 * 1024;
+
+/**
  * Bytes of a request line with all headers: a cluster id takes at most 759 percent-encoded,
  * a token with many claims some 4,000. API Gateway ends at 10,240.
  */

@@ -31,6 +31,9 @@ export class MemoryBudget {
   open(): MemoryShare {
     const share: Share = { held: 0, sinceMs: 0, cut: undefined, wasCut: false };
     return {
+      get held() {
+        return share.held;
+      },
       take: (bytes) => {
         if (share.wasCut) throw tooSlow();
         if (bytes > this.#free) this.#cutSlow(bytes, share);
@@ -105,6 +108,8 @@ function tooSlow(): ResourceMapError {
 
 /** What one request holds of the budget. */
 export interface MemoryShare {
+  /** Bytes that the request holds. */
+  readonly held: number;
   /** @throws ResourceMapError `overloaded`, with nothing taken; `request_timeout` where the body was cut off */
   take(bytes: number): void;
   giveBack(bytes: number): void;

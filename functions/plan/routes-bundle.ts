@@ -12,7 +12,7 @@ import { planMessage, validationMessage } from '../bundle/wire/write-plan.ts';
 import { ValidateBundleRequestSchema, ValidationResultSchema } from '../gen/bundle/v1/bundle_pb.ts';
 import { PlanRequestSchema, PlanResponseSchema } from '../gen/bundle/v1/plan_pb.ts';
 import type { App } from '../http/app.ts';
-import { MAX_BODY_BYTES } from '../http/limits.ts';
+import { MAX_BODY_BYTES, MAX_BYTES_WAITING } from '../http/limits.ts';
 import { responseFormat } from '../http/media-type.ts';
 import { refuseUnknownParameters } from '../http/query.ts';
 import type { BodyLimits } from '../http/read-body.ts';
@@ -21,8 +21,9 @@ import type { Store } from '../store/commit.ts';
 import type { PoolStore } from '../store/pools.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { type MapNodes, NodesReader } from './nodes-reader.ts';
+import { Places } from './places.ts';
 import { sendMessage } from './send-message.ts';
-import { answerToNobody, inTurns, Places } from './turns.ts';
+import { answerToNobody, inTurns } from './turns.ts';
 
 /** Plans under way: a hard one takes hundreds of megabytes, and an easy one is not to wait for it. */
 const MAX_PLANS_AT_ONCE = 2;
@@ -47,7 +48,7 @@ export function bundleRoutes(
   { store, pools, catalogue, telemetry, maxAnswerBytes }: BundleDeps,
 ): void {
   const nodes = new NodesReader(store, telemetry);
-  const places = new Places(MAX_PLANS_AT_ONCE);
+  const places = new Places(MAX_PLANS_AT_ONCE, MAX_BYTES_WAITING);
   const configuredPools = async (): Promise<readonly Pool[]> =>
     (await pools.list()).map(({ pool }) => readOnePool(pool));
 
@@ -74,7 +75,8 @@ export function bundleRoutes(
     const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS });
     const { bundles, services, pools: given, candidates } = readPlanRequest(request);
     // The map is read once there is a place: what is planned is to be as new as can be.
-    const planned = await places.hold(async () => {
+    const { signal } = c.req.raw;
+    const planned = await places.hold({ bytes: c.get('memory').held, signal }, async () => {
       const [map, pools] = await Promise.all([
         candidates === undefined ? nodes.read(format) : undefined,
         given ?? configuredPools(),
@@ -85,7 +87,7 @@ export function bundleRoutes(
         pools,
         candidates: candidates ?? mapCandidates(map?.clusters ?? [], catalogue),
       };
-      const plan = await inTurns(planStepwise(request, { catalogue }), c.req.raw.signal);
+      const plan = await inTurns(planStepwise(request, { catalogue }), signal);
       return plan === 'abandoned' ? plan : planMessage(plan, map?.etag ?? '');
     });
     if (planned === 'abandoned') return answerToNobody();

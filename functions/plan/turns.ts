@@ -37,22 +37,3 @@ export async function inTurns<T>(work: Stepwise<T>, signal: AbortSignal): Promis
 export function answerToNobody(): Response {
   return new Response(null, { status: 499 });
 }
-
-/** Bounds how many of a kind are under way; the others wait, first come, first served. */
-export class Places {
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(private free: number) {}
-
-  async hold<T>(task: () => Promise<T>): Promise<T> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await task();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.free++;
-      else next();
-    }
-  }
-}

@@ -1,7 +1,7 @@
 /** Questions that take long, and what else is asked meanwhile, over HTTP. */
 import { setImmediate as letOthersRun, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inTurns, Places } from '../../functions/plan/turns.ts';
+import { inTurns } from '../../functions/plan/turns.ts';
 import type { Stepwise } from '../../functions/stepwise.ts';
 import { type BundleService, startBundleService } from './bundle-service.ts';
 
@@ -128,20 +128,5 @@ describe('work in turns', () => {
       throw new Error('as it was');
     };
     await expect(inTurns(fails(), never)).rejects.toThrow('as it was');
-  });
-
-  it('has as many places as were given, in the order in which they were asked for', async () => {
-    const places = new Places(2);
-    const log: string[] = [];
-    const task = (name: string, ms: number) =>
-      places.hold(async () => {
-        log.push(`${name} begins`);
-        await sleep(ms);
-        log.push(`${name} ends`);
-        if (name === 'a') throw new Error('a failed');
-      });
-    const all = await Promise.allSettled([task('a', 20), task('b', 80), task('c', 20), task('d', 1)]);
-    expect(all.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
-    expect(log.slice(0, 6)).toEqual(['a begins', 'b begins', 'a ends', 'c begins', 'c ends', 'd begins']);
   });
 });
