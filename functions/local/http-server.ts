@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { ResourceMapError } from '../errors.ts';
 import type { App } from '../http/app.ts';
@@ -31,7 +32,15 @@ export interface HttpServer {
 
 /** Listens; the server answers once this resolves. @param port 0 picks a free one */
 export function listen(app: App, host: string, port: number): Promise<HttpServer> {
-  const answer = getRequestListener(app.fetch, {
+  const answering = new Set<Promise<unknown>>();
+  const fetch: typeof app.fetch = (request, ...rest) => {
+    const response = Promise.resolve(app.fetch(request, ...rest));
+    answering.add(response);
+    const done = (): void => void answering.delete(response);
+    response.then(done, done);
+    return response;
+  };
+  const answer = getRequestListener(fetch, {
     overrideGlobalObjects: false,
     // Only for what cannot become a request at all: errors of the app are answered by the app.
     errorHandler: (error) => refusal(new ResourceMapError('malformed_request', unreadable(error))),
@@ -60,7 +69,10 @@ export function listen(app: App, host: string, port: number): Promise<HttpServer
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () =>
-      resolve({ port: (server.address() as AddressInfo).port, close: () => close(server, underWay) }),
+      resolve({
+        port: (server.address() as AddressInfo).port,
+        close: () => close(server, underWay, answering),
+      }),
     );
   });
 }
@@ -85,19 +97,28 @@ function answersUnderWay(server: Server): ReadonlyMap<Duplex, ReadonlySet<Server
   return underWay;
 }
 
-function close(server: Server, underWay: ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>): Promise<void> {
+/** @param answering what makes answers, be they for clients that have gone */
+async function close(
+  server: Server,
+  underWay: ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>,
+  answering: ReadonlySet<Promise<unknown>>,
+): Promise<void> {
   // A connection whose answer is under way now must not be kept for another request.
   server.keepAliveTimeout = 1;
-  return new Promise((resolve) => {
-    const grace = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-    server.close(() => {
-      clearTimeout(grace);
-      resolve();
-    });
-    server.closeIdleConnections();
-    // To Node a connection is idle after a request only, and once closed it times none out that never sends one.
-    for (const [socket, answers] of underWay) if (answers.size === 0) socket.destroy();
-  });
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // To Node a connection is idle after a request only, and once closed it times none out that never sends one.
+  for (const [socket, answers] of underWay) if (answers.size === 0) socket.destroy();
+
+  const grace = new AbortController();
+  const { signal } = grace;
+  const timedOut = sleep(CLOSE_GRACE_MS, undefined, { signal }).catch(() => undefined);
+  await Promise.race([closed, timedOut]);
+  server.closeAllConnections();
+  await closed;
+  // Whoever closes the server closes the store next, which is not to be in use any more.
+  await Promise.race([Promise.allSettled([...answering]), timedOut]);
+  grace.abort();
 }
 
 function refusal(error: ResourceMapError): Response {

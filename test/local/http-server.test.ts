@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createApp } from '../../functions/http/app.ts';
+import { type App, createApp } from '../../functions/http/app.ts';
 import { CLOSE_GRACE_MS } from '../../functions/http/limits.ts';
 import { type HttpServer, listen } from '../../functions/local/http-server.ts';
 import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
@@ -12,12 +12,13 @@ import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
 const SOON_MS = CLOSE_GRACE_MS / 2;
 
 describe('A server that is told to end', () => {
+  let app: App;
   let server: HttpServer;
   let finish: () => void;
   const sockets: Socket[] = [];
 
   beforeEach(async () => {
-    const app = createApp(new RecordedTelemetry(), { kind: 'open' });
+    app = createApp(new RecordedTelemetry(), { kind: 'open' });
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
     });
@@ -68,6 +69,19 @@ describe('A server that is told to end', () => {
     setTimeout(finish, 200);
     expect(await msToClose()).toBeLessThan(SOON_MS);
     await expect.poll(waiting.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nwhole$/);
+  });
+
+  it('waits for what makes an answer although its client has gone', async () => {
+    let made = false;
+    app.get('/made', async (c) => {
+      await sleep(500);
+      made = true;
+      return c.text('');
+    });
+    await client('GET /made HTTP/1.1\r\nHost: a\r\n\r\n');
+    for (const socket of sockets) socket.destroy();
+    expect(await msToClose()).toBeLessThan(SOON_MS);
+    expect(made).toBe(true);
   });
 
   it('waits no longer than the grace for a request that does not go on', { timeout: 30_000 }, async () => {
