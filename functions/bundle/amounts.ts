@@ -100,7 +100,13 @@ export class Amount {
   }
 
   toString(): string {
-    return String(this.value);
+    const { value, wide } = this;
+    if (wide === undefined || Number.isFinite(value)) return String(value);
+    // A sum of what doubles can hold, which no double can.
+    const digits = String(wide.units).replace('-', '');
+    const power = digits.length - 1 + wide.exponent;
+    const fraction = digits.slice(1, DIGITS);
+    return `${wide.units < 0n ? '-' : ''}${digits[0]}${fraction === '' ? '' : `.${fraction}`}e+${power}`;
   }
 
   #decimal(): Decimal {

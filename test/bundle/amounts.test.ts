@@ -128,6 +128,9 @@ describe('an amount', () => {
     expect(`${of(0.1).plus(of(0.2))}`).toBe('0.3');
     expect(`${of(1e-10).plus(of(2e-10))}`).toBe('3e-10');
     expect(`${of(1e300)}`).toBe('1e+300');
+    expect(`${of(1e308).plus(of(1.7e308))}`).toBe('2.7e+308');
+    expect(`${of(-9e307).minus(of(1e308)).minus(of(1e308))}`).toBe('-2.9e+308');
+    expect(`${of(Infinity)} ${of(-Infinity)} ${of(NaN)}`).toBe('Infinity -Infinity NaN');
   });
 });
 
