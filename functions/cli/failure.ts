@@ -1,5 +1,6 @@
 /** Whatever ended a command, as the lines that a person reads and the code that a script reads. */
 import { ApiError, ConnectionError, UnexpectedAnswerError } from '../client/errors.ts';
+import { InvalidSnapshotError } from '../errors.ts';
 import { connectionRemedy } from './connection-remedy.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';
@@ -43,6 +44,13 @@ export function failureOf(thrown: unknown): Failure {
         ...(thrown.status >= 500 && requestId !== undefined ? [`  request id ${printable(requestId)}`] : []),
       ],
       exitCode: thrown.retryable ? EXIT.unreachable : EXIT.refused,
+    };
+  }
+  if (thrown instanceof InvalidSnapshotError) {
+    const { findings = [], omittedFindings = 0 } = thrown.details;
+    return {
+      lines: [printable(thrown.message), ...findingLines(findings, omittedFindings)],
+      exitCode: EXIT.refused,
     };
   }
   if (thrown instanceof ConnectionError || thrown instanceof UnexpectedAnswerError)

@@ -4,13 +4,14 @@ import { ClusterListSchema, ClusterStatusSchema } from '../../gen/resourcemap/v1
 import { clusterTable } from '../cluster-table.ts';
 import { findingLines } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { parseClusterId } from '../id-arguments.ts';
 import { print } from '../print.ts';
 
 export function clustersCommand(): Command {
   return withGlobalOptions(
     new Command('clusters')
       .description('list every known cluster, or tell what is known of one')
-      .argument('[id]', 'a cluster id'),
+      .argument('[id]', 'a cluster id', parseClusterId),
   ).action(async (id: string | undefined, options: GlobalOptions) => {
     const client = clientOf(options);
     if (id !== undefined) {

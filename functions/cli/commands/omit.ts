@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Command } from 'commander';
 import { type ClusterStatus, ClusterStatusSchema } from '../../gen/resourcemap/v1/service_pb.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { parseClusterId } from '../id-arguments.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
 
@@ -14,7 +15,7 @@ export function omitCommand(): Command {
   return withGlobalOptions(
     new Command('omit')
       .description('take a cluster out of the map until its next push; its counter is kept')
-      .argument('<id>', 'a cluster id')
+      .argument('<id>', 'a cluster id', parseClusterId)
       .option('--reason <text>', 'shown with the status of the cluster; "deleted" where not given'),
   ).action(async (id: string, options: OmitCommandOptions) => {
     const { reason } = options;

@@ -9,6 +9,7 @@ import {
 import { parseEntityTags } from '../../http/entity-tags.ts';
 import { UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { parseNonEmpty } from '../id-arguments.ts';
 import { hasAnyName, messageOf, readInput } from '../input-file.ts';
 import { poolTable, tierTable } from '../pool-table.ts';
 import { print } from '../print.ts';
@@ -65,8 +66,8 @@ export function poolCommand(): Command {
       .addOption(new Option('--replace', 'whatever is there by now').default(false).conflicts('ifMatch')),
   ).action(async (file: string, options: PutOptions) => {
     const { pool, etag } = await readPool(file);
-    const poolName = pool.poolName || options.name;
-    if (poolName === undefined) {
+    const poolName = pool.poolName || (options.name ?? '');
+    if (poolName === '') {
       throw new UsageError('The pool has no name; give it as poolName in the file, or with --name.');
     }
     if (options.name !== undefined && options.name !== poolName) {
@@ -84,7 +85,7 @@ export function poolCommand(): Command {
   const get = withGlobalOptions(
     new Command('get')
       .description('show a pool; with --json to change it and put it back')
-      .argument('<name>'),
+      .argument('<name>', 'its name', parseNonEmpty('pool name')),
   ).action(async (name: string, options: GlobalOptions) => {
     const kept = await clientOf(options).getPool(name);
     if (options.json) return print(storedJson(kept));
@@ -100,7 +101,10 @@ export function poolCommand(): Command {
     },
   );
   const remove = withGlobalOptions(
-    new Command('delete').description('remove a pool').argument('<name>').addOption(ifMatchOption()),
+    new Command('delete')
+      .description('remove a pool')
+      .argument('<name>', 'its name', parseNonEmpty('pool name'))
+      .addOption(ifMatchOption()),
   ).action(async (name: string, options: DeleteOptions) => {
     const { ifMatch } = options;
     await withRemedies(poolRemedies(name, ifMatch), () =>

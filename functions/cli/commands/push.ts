@@ -4,7 +4,11 @@ import { toJsonString } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import type { Client } from '../../client/client.ts';
 import { ApiError } from '../../client/errors.ts';
+import { InvalidSnapshotError } from '../../errors.ts';
+import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import { PushOutcome, type PushResult, PushResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
+import { clusterIdFault } from '../../snapshot/rules/ids.ts';
+import { checkSnapshot } from '../../snapshot/rules/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findingLines, tellFailureOf, UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
@@ -45,6 +49,7 @@ export function pushCommand(): Command {
 async function pushFile(client: Client, file: string, options: PushOptions): Promise<ExitCode> {
   try {
     const snapshot = await readSnapshotFile(file);
+    refuseWithoutCluster(snapshot, options.strict);
     const result = await client.push(snapshot, {
       strict: options.strict,
       allowJump: options.allowJump,
@@ -59,6 +64,13 @@ async function pushFile(client: Client, file: string, options: PushOptions): Pro
       process.stderr.write('  --bump goes on above the high-water mark.\n');
     return exitCode;
   }
+}
+
+/** Without the id of a cluster there is no URL to push to, and so no service that could say what is missing. */
+function refuseWithoutCluster(snapshot: ClusterResourceMap, strict: boolean): void {
+  if (clusterIdFault(snapshot.cluster?.clusterId ?? '') === undefined) return;
+  const { findings, rejects, omitted } = checkSnapshot(snapshot, { nowMs: Date.now(), strict });
+  throw new InvalidSnapshotError(findings, rejects, omitted);
 }
 
 function isCounterConflict(error: unknown): boolean {

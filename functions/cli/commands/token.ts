@@ -12,6 +12,7 @@ import {
   rightsText,
   withRights,
 } from '../grant-options.ts';
+import { parseNonEmpty } from '../id-arguments.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
 
@@ -48,7 +49,9 @@ export function tokenCommand(): Command {
     },
   );
   const revoke = withGlobalOptions(
-    new Command('revoke').description('revoke a token').argument('<id>', 'its first 12 digits or more'),
+    new Command('revoke')
+      .description('revoke a token')
+      .argument('<id>', 'its first 12 digits or more', parseNonEmpty('id')),
   ).action(async (id: string, options: GlobalOptions) => {
     await accessClientOf(options).revokeToken(id);
     print(`Revoked ${printable(id)}; it is refused within 30 seconds.`);

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { RegistrationSchema } from '../../gen/resourcemap/v1/access_pb.ts';
 import { type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { accessClientOf, type RightsOptions, rightsOf, rightsText, withRights } from '../grant-options.ts';
+import { parseNonEmpty } from '../id-arguments.ts';
 import { readInput } from '../input-file.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
@@ -50,7 +51,7 @@ export function trustCommand(): Command {
   const remove = withGlobalOptions(
     new Command('remove')
       .description('remove a registration')
-      .argument('<id>', 'its first 12 digits or more'),
+      .argument('<id>', 'its first 12 digits or more', parseNonEmpty('id')),
   ).action(async (id: string, options: GlobalOptions) => {
     await accessClientOf(options).unregister(id);
     print(`Removed ${printable(id)}; its tokens are refused within 30 seconds.`);
