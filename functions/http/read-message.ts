@@ -9,7 +9,10 @@ import { BODY_LIMITS, type BodyLimits, readBody } from './read-body.ts';
 
 export interface ReadMessageOptions {
   readonly limits?: BodyLimits;
-  /** A Protobuf message without fields is no bytes at all, which is worth a complaint where it cannot be meant. */
+  /**
+   * A Protobuf message without fields is no bytes at all. Where what reads the message says better what is
+   * missing, that goes; elsewhere no bytes are worth a complaint, since they cannot be meant.
+   */
   readonly mayBeEmpty?: boolean;
 }
 

@@ -55,7 +55,10 @@ export function bundleRoutes(
   app.post('/v1/bundles/validate', async (c) => {
     refuseUnknownParameters(c, []);
     const { format } = responseFormat(c);
-    const request = await readMessage(c, ValidateBundleRequestSchema, { limits: BUNDLE_LIMITS });
+    const request = await readMessage(c, ValidateBundleRequestSchema, {
+      limits: BUNDLE_LIMITS,
+      mayBeEmpty: true,
+    });
     const { bundle, pools: given } = readValidateRequest(request);
     const [map, configured] = await Promise.all(
       given === undefined ? [nodes.read(format), configuredPools()] : [undefined, []],
@@ -72,7 +75,7 @@ export function bundleRoutes(
   app.post('/v1/bundles/plan', async (c) => {
     refuseUnknownParameters(c, []);
     const { format } = responseFormat(c);
-    const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS });
+    const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS, mayBeEmpty: true });
     const { bundles, services, pools: given, candidates } = readPlanRequest(request);
     // The map is read once there is a place: what is planned is to be as new as can be.
     const { signal } = c.req.raw;

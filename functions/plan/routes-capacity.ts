@@ -63,7 +63,7 @@ export function capacityRoutes(app: App, { store, telemetry, now, maxAnswerBytes
 
   app.post('/v1/capacity/fit', async (c) => {
     refuseUnknownParameters(c, []);
-    const request = await readMessage(c, FitRequestSchema, { limits: FIT_LIMITS });
+    const request = await readMessage(c, FitRequestSchema, { limits: FIT_LIMITS, mayBeEmpty: true });
     const { shapes, filter, released, maxCandidates } = readFitQuestion(request);
     const ofInterest = headMatcher(filter);
     const views =

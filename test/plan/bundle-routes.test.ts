@@ -422,3 +422,22 @@ describe('with pools of the request', () => {
     });
   });
 });
+
+describe('A question about bundles without fields', () => {
+  it.each(['validate', 'plan'])(
+    'is answered alike in JSON and in Protobuf, where it has no bytes: %s',
+    async (what) => {
+      const path = `/v1/bundles/${what}`;
+      const json = await call('POST', path, {});
+      const protobuf = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-protobuf', accept: 'application/json' },
+        body: '',
+      });
+      const { requestId: _one, ...said } = json.body as Record<string, unknown>;
+      const { requestId: _other, ...saidToo } = (await protobuf.json()) as Record<string, unknown>;
+      expect([protobuf.status, saidToo]).toEqual([json.status, said]);
+      expect(said.code).toBe('invalid_bundle_request');
+    },
+  );
+});

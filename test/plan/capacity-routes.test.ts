@@ -404,6 +404,13 @@ describe.each(engines)('on $name', (engine) => {
       });
     });
 
+    test('a question without fields is refused alike in Protobuf, where it has no bytes', async () => {
+      await expect(service.client.fit({})).rejects.toMatchObject({
+        code: 'invalid_fit_request',
+        problem: { detail: 'shapes is empty; ask for at least one shape.' },
+      });
+    });
+
     test('a chain that is not there cannot be released', async () => {
       const ask = (clusterId: string, chainId: string) =>
         post({
