@@ -6,9 +6,12 @@ import type {
 } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import { table } from './table.ts';
 
+/** In place of a table without lines. Filters may hide what is in the map. */
+export const NO_CLUSTER =
+  'No cluster of those that are asked for is in the map; rmap clusters lists all that are known.';
+
 export function mapTable(map: GlobalResourceMap): string {
-  if (map.clusterResourceMaps.length === 0)
-    return 'No cluster of those that are asked for is in the map; rmap clusters lists all that are known.';
+  if (map.clusterResourceMaps.length === 0) return NO_CLUSTER;
   return table(
     [
       { title: 'CLUSTER' },

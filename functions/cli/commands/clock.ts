@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { VectorClockSchema } from '../../gen/resourcemap/v1/service_pb.ts';
 import { type FilterOptions, filterOf, withFilterOptions } from '../filter-options.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
+import { NO_CLUSTER } from '../map-table.ts';
 import { print } from '../print.ts';
 import { table } from '../table.ts';
 
@@ -16,7 +17,7 @@ export function clockCommand(): Command {
       const message = create(VectorClockSchema, { vectorClock: Object.fromEntries(clock) });
       return print(toJsonString(VectorClockSchema, message, { alwaysEmitImplicit: true }));
     }
-    if (clock.size === 0) return print('No cluster is in the map.');
+    if (clock.size === 0) return print(NO_CLUSTER);
     print(
       table(
         [{ title: 'CLUSTER' }, { title: 'COUNTER', align: 'right' }],

@@ -97,7 +97,7 @@ export function poolCommand(): Command {
       const pools = await clientOf(options).listPools();
       if (options.json)
         return print(toJsonString(PoolListSchema, { $typeName: 'bundle.v1.PoolList', pools: [...pools] }));
-      print(poolTable(pools));
+      print(pools.length === 0 ? 'No pool is kept; rmap pool put FILE keeps one.' : poolTable(pools));
     },
   );
   const remove = withGlobalOptions(
