@@ -81,9 +81,9 @@ describe('rmap validate', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { findings: unknown[] });
-    expect(kops).toMatchObject({ valid: false, omittedFindings: 0 });
+    expect(kops).toMatchObject({ file: KOPS, valid: false, omittedFindings: 0 });
     expect(kops?.findings[0]).toMatchObject({ code: 'unspecified_purchase_model', severity: 'reject' });
-    expect(aicr).toEqual({ valid: true, findings: [], omittedFindings: 0 });
+    expect(aicr).toEqual({ file: AICR, valid: true, findings: [], omittedFindings: 0 });
     expect(code).toBe(1);
   });
 
@@ -146,6 +146,7 @@ describe('rmap push', () => {
     const file = join(SAMPLES, 'upcloud-l40s-t0.json');
     const { code, stdout } = await rmap(['push', '-', '--json'], service.url, readFileSync(file, 'utf8'));
     expect(JSON.parse(stdout)).toMatchObject({
+      file: '-',
       outcome: 'PUSH_OUTCOME_PUBLISHED',
       clusterId: 'upcloud-l40s',
       logicalCounter: '1',

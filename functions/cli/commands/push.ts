@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toJsonString } from '@bufbuild/protobuf';
+import { toJson } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import type { Client } from '../../client/client.ts';
 import { ApiError } from '../../client/errors.ts';
@@ -11,6 +11,7 @@ import { clusterIdFault } from '../../snapshot/rules/ids.ts';
 import { checkSnapshot } from '../../snapshot/rules/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findingLines, tellFailureOf, UsageError } from '../failure.ts';
+import { problemLine, resultLine } from '../file-result.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
@@ -31,7 +32,11 @@ export function pushCommand(): Command {
       .option('-w, --watch', 'push a file again whenever it changes', false)
       .option('--bump', 'where a counter is refused, go on above the high-water mark', false)
       .option('--strict', 'refuse what would give a warning', false)
-      .option('--allow-jump', 'let a counter rise by more than 2^53', false),
+      .option('--allow-jump', 'let a counter rise by more than 2^53', false)
+      .addHelpText(
+        'after',
+        '\n--json prints a line for each file: {"file", …} with the members of a PushResult, or\n{"file", "problem": {"code", "detail", "findings", …}} for one that was not pushed.',
+      ),
   ).action(async (files: readonly string[], options: PushOptions) => {
     if (options.watch && files.includes('-'))
       throw new UsageError('Standard input cannot be watched; name a file.');
@@ -55,10 +60,11 @@ async function pushFile(client: Client, file: string, options: PushOptions): Pro
       allowJump: options.allowJump,
       ...(options.bump ? { onCounterConflict: (mark: bigint) => mark + 1n } : {}),
     });
-    if (options.json) print(toJsonString(PushResultSchema, result, { alwaysEmitImplicit: true }));
+    if (options.json) print(resultLine(file, toJson(PushResultSchema, result, { alwaysEmitImplicit: true })));
     else for (const line of outcomeLines(file, result)) print(line);
     return EXIT.ok;
   } catch (error) {
+    if (options.json) print(problemLine(file, error));
     const exitCode = tellFailureOf(file, error);
     if (!options.bump && isCounterConflict(error))
       process.stderr.write('  --bump goes on above the high-water mark.\n');

@@ -1,10 +1,11 @@
-import { create, toJsonString } from '@bufbuild/protobuf';
+import { create, toJson } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import { FindingSchema, ValidateResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
 import type { Findings } from '../../snapshot/findings.ts';
 import { checkSnapshot } from '../../snapshot/rules/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findingLines, tellFailureOf } from '../failure.ts';
+import { problemLine, resultLine } from '../file-result.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
 import { readSnapshotFile } from '../snapshot-file.ts';
@@ -20,6 +21,10 @@ export function validateCommand(): Command {
     .argument('<file...>', 'snapshots in ProtoJSON or Protobuf, gzip or plain; - is standard input')
     .option('--strict', 'refuse what would give a warning', false)
     .option('--json', 'print JSON for programs, one line a file, instead of text for people', false)
+    .addHelpText(
+      'after',
+      '\n--json prints {"file", "valid", "findings", "omittedFindings"} for each file, and\n{"file", "valid": false, "problem": {"code", "detail", …}} for one that holds no snapshot.',
+    )
     .action(async (files: readonly string[], options: ValidateOptions) => {
       let worst: ExitCode = EXIT.ok;
       for (const file of files) worst = Math.max(worst, await validateFile(file, options)) as ExitCode;
@@ -32,10 +37,11 @@ async function validateFile(file: string, { strict, json }: ValidateOptions): Pr
   try {
     const snapshot = await readSnapshotFile(file);
     const found = checkSnapshot(snapshot, { nowMs: Date.now(), strict });
-    if (json) print(jsonLine(found));
+    if (json) print(jsonLine(file, found));
     else for (const line of textLines(file, found)) print(line);
     return found.rejects === 0 ? EXIT.ok : EXIT.refused;
   } catch (error) {
+    if (json) print(problemLine(file, error, { valid: false }));
     return tellFailureOf(file, error);
   }
 }
@@ -50,11 +56,11 @@ function textLines(file: string, found: Findings): readonly string[] {
   return [`${printable(file)}: ${verdict(found)}`, ...findingLines(found.findings, found.omitted)];
 }
 
-function jsonLine({ findings, omitted, rejects }: Findings): string {
+function jsonLine(file: string, { findings, omitted, rejects }: Findings): string {
   const result = create(ValidateResultSchema, {
     valid: rejects === 0,
     findings: findings.map((finding) => create(FindingSchema, finding)),
     omittedFindings: omitted,
   });
-  return toJsonString(ValidateResultSchema, result, { alwaysEmitImplicit: true });
+  return resultLine(file, toJson(ValidateResultSchema, result, { alwaysEmitImplicit: true }));
 }
