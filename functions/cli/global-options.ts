@@ -1,8 +1,9 @@
 /** What every command that speaks to a service takes. */
 import { type Command, Option } from 'commander';
 import { type Client, type ClientOptions, createClient } from '../client/client.ts';
+import type { RetryWait } from '../client/transport.ts';
 import { bearerToken } from '../http/auth/bearer.ts';
-import { UsageError } from './failure.ts';
+import { failureOf, UsageError } from './failure.ts';
 import { readTokenFile } from './token-file.ts';
 
 export interface GlobalOptions {
@@ -77,7 +78,17 @@ export function serviceOf({ url, token, tokenFile }: GlobalOptions): ClientOptio
   }
   if (token !== undefined) refuseNoToken(token);
   const bearer = tokenFile === undefined ? token : () => readTokenFile(tokenFile);
-  return { baseUrl: url, retry: RETRY, ...(bearer === undefined ? {} : { token: bearer }) };
+  return { baseUrl: url, retry: RETRY, onWait: tellWait, ...(bearer === undefined ? {} : { token: bearer }) };
+}
+
+/** Below this a wait looks like an answer that takes its time. */
+const TOLD_FROM_MS = 3_000;
+
+/** A service can ask for a longer wait than rmap would make by itself; without a word it would seem to hang. */
+function tellWait({ ms, error }: RetryWait): void {
+  if (ms < TOLD_FROM_MS) return;
+  const [why] = failureOf(error).lines;
+  process.stderr.write(`Trying again in ${Math.ceil(ms / 1_000)} s: ${why}\n`);
 }
 
 /** What could not stand in a header would look like a service that is not there. The token itself is never shown. */

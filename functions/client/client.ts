@@ -55,6 +55,7 @@ import {
   type HttpAnswer,
   type HttpRequest,
   type RetryPolicy,
+  type RetryWait,
   send,
   type TransportOptions,
 } from './transport.ts';
@@ -74,6 +75,8 @@ export interface ClientOptions {
   /** The platform's fetch, where not given. */
   readonly fetch?: typeof fetch;
   readonly retry?: RetryPolicy;
+  /** Told before each wait until the next try, which a service can ask to be as long as a minute. */
+  readonly onWait?: (wait: RetryWait) => void;
 }
 
 export interface CallOptions {
@@ -435,6 +438,7 @@ export function transportOf(options: ClientOptions): TransportOptions {
     ...(options.token === undefined ? {} : { token: options.token }),
     fetch: options.fetch ?? fetch,
     retry: options.retry ?? DEFAULT_RETRY,
+    ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
   };
 }
 

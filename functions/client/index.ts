@@ -36,4 +36,4 @@ export {
   eventStream,
 } from './event-stream.ts';
 export { MapReplica, type ReplicaEvent, ReplicaMismatchError, type ReplicaOptions } from './replica.ts';
-export { DEFAULT_RETRY, type RetryPolicy } from './transport.ts';
+export { DEFAULT_RETRY, type RetryPolicy, type RetryWait } from './transport.ts';

@@ -26,12 +26,22 @@ const MAX_RETRY_AFTER_MS = 60_000;
 /** Without an answer for this long, beyond the time that the request itself asks for, the connection is dead. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
 
+/** A try has failed, and another will be made. */
+export interface RetryWait {
+  /** Milliseconds until then. */
+  readonly ms: number;
+  /** What the call would fail with, were it the last try. */
+  readonly error: Error;
+}
+
 export interface TransportOptions {
   readonly baseUrl: URL;
   /** A bearer token, or what gives the present one: a projected service account token changes every hour. */
   readonly token?: string | (() => string | Promise<string>);
   readonly fetch: typeof fetch;
   readonly retry: RetryPolicy;
+  /** Told before each wait. */
+  readonly onWait?: (wait: RetryWait) => void;
 }
 
 export interface HttpRequest {
@@ -71,7 +81,9 @@ export async function send(options: TransportOptions, request: HttpRequest): Pro
     if (attempt >= attempts) throw outcome.error;
     mayBeDone ||= outcome.mayBeDone;
     const jitterMs = Math.random() * Math.min(capMs, baseMs * 2 ** (attempt - 1));
-    await pause(Math.max(jitterMs, outcome.retryAfterMs), request.signal);
+    const ms = Math.max(jitterMs, outcome.retryAfterMs);
+    options.onWait?.({ ms, error: outcome.error });
+    await pause(ms, request.signal);
   }
 }
 

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../functions/client/client.ts';
 import { ApiError, ConnectionError, UnexpectedAnswerError } from '../../functions/client/errors.ts';
+import type { RetryWait } from '../../functions/client/transport.ts';
 import {
   ClusterIdentitySchema,
   InstalledComponentSchema,
@@ -161,6 +162,19 @@ describe('a push', () => {
       undefined,
       'gzip',
     ]);
+  });
+
+  it('tells of a wait before it begins, with the time and the reason', async () => {
+    const waits: RetryWait[] = [];
+    const told = createClient({ baseUrl: proxy.url, retry: RETRY, onWait: (wait) => waits.push(wait) });
+    proxy.fates.push({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      body: JSON.stringify({ code: 'issuer_unreachable', detail: 'No keys.' }),
+    });
+    await told.push(clusterSnapshot('told'));
+    expect(waits).toEqual([{ ms: 1_000, error: expect.any(ApiError) }]);
+    expect(waits[0]?.error.message).toBe('[issuer_unreachable] No keys.');
   });
 
   it('ends with its signal’s reason, while it waits to try again', async () => {
