@@ -104,11 +104,19 @@ function priceOf(text: string): { readonly currencyCode: string; readonly decima
 }
 
 function parseCount(value: string): number {
-  const count = Number(value);
-  if (/^\d+$/.test(value) && count >= 1 && count <= 4_294_967_295) return count;
+  if (isCount(value)) return Number(value);
   throw new InvalidArgumentError('It is an integer of at least 1.');
 }
 
 function parseCounts(value: string): readonly number[] {
-  return value.split(',').map((count) => parseCount(count.trim()));
+  const counts = value.split(',').map((count) => count.trim());
+  if (counts.every(isCount)) return counts.map(Number);
+  throw new InvalidArgumentError(
+    'It is the accelerators of each pod, each an integer of at least 1, with commas between, such as 8,8.',
+  );
+}
+
+/** Whether it is a uint32 other than 0. */
+function isCount(value: string): boolean {
+  return /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 4_294_967_295;
 }
