@@ -1,7 +1,11 @@
 import { toJsonString } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Command } from 'commander';
-import { type ClusterStatus, ClusterStatusSchema } from '../../gen/resourcemap/v1/service_pb.ts';
+import {
+  ClusterState,
+  type ClusterStatus,
+  ClusterStatusSchema,
+} from '../../gen/resourcemap/v1/service_pb.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseClusterId } from '../id-arguments.ts';
 import { print } from '../print.ts';
@@ -18,19 +22,24 @@ export function omitCommand(): Command {
       .argument('<id>', 'a cluster id', parseClusterId)
       .option('--reason <text>', 'shown with the status of the cluster; "deleted" where not given'),
   ).action(async (id: string, options: OmitCommandOptions) => {
-    const { reason } = options;
-    const status = await clientOf(options).omit(id, reason === undefined ? {} : { reason });
-    print(
-      options.json
-        ? toJsonString(ClusterStatusSchema, status, { alwaysEmitImplicit: true })
-        : omittedLine(id, status),
-    );
+    const { json, reason } = options;
+    const client = clientOf(options);
+    // The answer is the same of one that was out already, with the time and the reason that it has.
+    const before = json ? undefined : await client.cluster(id);
+    const status = await client.omit(id, reason === undefined ? {} : { reason });
+    if (json) return print(toJsonString(ClusterStatusSchema, status, { alwaysEmitImplicit: true }));
+    print(omittedLine(id, status, before?.state === ClusterState.OMITTED));
   });
 }
 
 /** The time and the reason are the service's: a cluster that was out already keeps those that it has. */
-function omittedLine(id: string, { omittedAt, omittedReason }: ClusterStatus): string {
+function omittedLine(id: string, { omittedAt, omittedReason }: ClusterStatus, wasOut: boolean): string {
   const since = omittedAt === undefined ? '' : ` since ${timestampDate(omittedAt).toISOString()}`;
+  if (wasOut) {
+    return printable(
+      `Cluster ${id} was out of the map already${since}, and its reason stands as it was (${omittedReason}); its next push brings it back.`,
+    );
+  }
   return printable(
     `Cluster ${id} is out of the map${since} (${omittedReason}); its next push brings it back.`,
   );
