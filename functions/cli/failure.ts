@@ -33,10 +33,11 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof UsageError)
     return { lines: [printable(thrown.message), ...thrown.lines], exitCode: EXIT.usage };
   if (thrown instanceof ApiError) {
-    const { findings = [], omittedFindings = 0, requestId } = thrown.problem;
+    const told = inTermsOfRmap(thrown);
+    const { findings = [], omittedFindings = 0, requestId } = told.problem;
     return {
       lines: [
-        printable(inTermsOfRmap(thrown).message),
+        printable(told.message),
         ...findingLines(findings, omittedFindings),
         ...(thrown.mayBeDone && CHANGES_MISSED.has(thrown.code)
           ? ['  An earlier try, whose answer was lost, may have done it.']

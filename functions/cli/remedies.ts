@@ -37,9 +37,42 @@ const REMEDIES: Remedies = {
  * @param remedies what the command knows better, before what goes for every command
  */
 export function inTermsOfRmap(error: ApiError, remedies: Remedies = REMEDIES): ApiError {
+  if (error.code === 'invalid_grant_request') return grantInOptions(error);
   const remedy = Object.hasOwn(remedies, error.code) ? remedies[error.code] : undefined;
   if (remedy === undefined) return error;
   return new ApiError({ ...error.problem, detail: remedy(error.problem.detail) }, error);
+}
+
+/** Fields of what makes a registration or a token, as the options that give them. */
+const GRANT_OPTIONS: ReadonlyMap<string, string> = new Map([
+  ['issuer', '--issuer'],
+  ['audience', '--audience'],
+  ['subject', '--subject'],
+  ['role', '--role'],
+  ['cluster_id', '--cluster'],
+  ['jwks_uri', '--jwks-uri'],
+  ['jwks', '--jwks'],
+  ['note', '--note'],
+  ['lifetime', '--lifetime'],
+]);
+
+/** The detail of such a refusal says every finding again, which are told one by one below it. */
+function grantInOptions(error: ApiError): ApiError {
+  const { detail, findings = [] } = error.problem;
+  if (findings.length === 0) return error;
+  const [what = detail] = detail.split(': ', 1);
+  return new ApiError(
+    {
+      ...error.problem,
+      detail: `${what}:`,
+      findings: findings.map((finding) => ({
+        ...finding,
+        path: GRANT_OPTIONS.get(finding.path) ?? finding.path,
+        message: finding.message.replace('given as jwks or jwks_uri', 'given with --jwks or --jwks-uri'),
+      })),
+    },
+    error,
+  );
 }
 
 /** Makes a call whose refusals are told as the remedies say. */

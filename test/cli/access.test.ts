@@ -36,8 +36,10 @@ describe('rmap, as an admin', () => {
     expect(issued.out).toMatch(/^rmap_[\w-]{43}$/);
     expect((await service.call('GET /v1/map/clock', { token: issued.out })).status).toBe(200);
     const id = tokenDigest(issued.out).slice(0, 12);
-    const listed = await rmap('token', 'list');
-    expect(listed.out).toBe(`${id}  scheduler  koi`);
+    const [head, line] = (await rmap('token', 'list')).out.split('\n');
+    expect(head).toMatch(/^ID +FOR +CREATED +EXPIRES +NOTE$/);
+    const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
+    expect(line).toMatch(new RegExp(`^${id} +scheduler +${time} +${time} +koi$`));
     expect((await rmap('token', 'revoke', id)).code).toBe(0);
     expect((await service.call('GET /v1/map/clock', { token: issued.out })).status).toBe(401);
   });
@@ -69,7 +71,8 @@ describe('rmap, as an admin', () => {
     expect(added.out).toMatch(/^Registered as [0-9a-f]{12}: agent of c1$/);
     const token = await issuer.token({ iss: 'https://kubernetes.default.svc', aud: 'map', sub: 'agent' });
     expect((await service.call('GET /v1/clusters/c1', { token })).body.code).toBe('cluster_not_found');
-    const [id = ''] = (await rmap('trust', 'list')).out.split(' ');
+    const [, line = ''] = (await rmap('trust', 'list')).out.split('\n');
+    const [id = ''] = line.split(' ');
     expect((await rmap('trust', 'remove', id)).code).toBe(0);
     expect((await service.call('GET /v1/clusters/c1', { token })).status).toBe(401);
     await issuer.close();
@@ -86,7 +89,10 @@ describe('rmap, as an admin', () => {
   it('says what is wrong, with the exit code for it', async () => {
     const refused = await rmap('token', 'issue', '--role', 'agent');
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain('The cluster id is missing; an agent is that of one cluster.');
+    expect(refused.err.split('\n')).toEqual([
+      '[invalid_grant_request] The token cannot be made:',
+      '  reject missing_value --cluster: The cluster id is missing; an agent is that of one cluster.',
+    ]);
     const usage = await rmap('token', 'issue', '--role', 'root');
     expect(usage.code).toBe(2);
     expect(usage.err).toContain('Allowed choices are agent, scheduler, admin.');

@@ -50,7 +50,13 @@ const MISSING_COUNTER = {
 describe('rmap validate --json', () => {
   it('prints one line a file, whatever is in it, and the text of what cannot be read beside it', async () => {
     const { code, stdout, stderr } = await runCommand(
-      ...([validateCommand(), '--json', MISTYPED, GOOD, EMPTY, TRUNCATED, UNCOUNTED] as const),
+      validateCommand(),
+      '--json',
+      MISTYPED,
+      GOOD,
+      EMPTY,
+      TRUNCATED,
+      UNCOUNTED,
     );
     expect(jsonLines(stdout)).toEqual([
       { file: MISTYPED, valid: false, problem: MISTYPED_PROBLEM },
@@ -80,7 +86,10 @@ describe('rmap push --json', () => {
     const older = file('older.json', JSON.stringify({ ...HEAD, logicalCounter: '6' }));
     const unnamed = file('unnamed.json', JSON.stringify({ ...HEAD, cluster: {}, logicalCounter: '1' }));
     const { code, stdout, stderr } = await runCommand(
-      ...([pushCommand(), '--json', '--url', service.url] as const),
+      pushCommand(),
+      '--json',
+      '--url',
+      service.url,
       ...[GOOD, older, UNCOUNTED, unnamed, MISTYPED, EMPTY],
     );
     expect(jsonLines(stdout)).toEqual([

@@ -4,14 +4,8 @@ import { IssuedTokenSchema, TokenSchema } from '../../gen/resourcemap/v1/access_
 import { newToken, tokenDigest } from '../../http/auth/static-token.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { withGlobalOptions } from '../global-options.ts';
-import {
-  accessClientOf,
-  parseLifetime,
-  type RightsOptions,
-  rightsOf,
-  rightsText,
-  withRights,
-} from '../grant-options.ts';
+import { accessClientOf, parseLifetime, type RightsOptions, rightsOf, withRights } from '../grant-options.ts';
+import { tokenTable } from '../grant-tables.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
@@ -42,10 +36,9 @@ export function tokenCommand(): Command {
   });
   const list = withGlobalOptions(new Command('list').description('list the tokens that were issued')).action(
     async (options: GlobalOptions) => {
-      for (const token of await accessClientOf(options).tokens()) {
-        if (options.json) print(toJsonString(TokenSchema, token));
-        else print(printable(`${token.id.slice(0, 12)}  ${rightsText(token)}  ${token.note}`.trimEnd()));
-      }
+      const tokens = await accessClientOf(options).tokens();
+      if (!options.json) return print(tokenTable(tokens, Date.now()));
+      for (const token of tokens) print(toJsonString(TokenSchema, token));
     },
   );
   const revoke = withGlobalOptions(

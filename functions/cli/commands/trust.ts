@@ -1,8 +1,11 @@
 import { toJsonString } from '@bufbuild/protobuf';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { jwksFault } from '../../access/jwks-fault.ts';
 import { RegistrationSchema } from '../../gen/resourcemap/v1/access_pb.ts';
+import { UsageError } from '../failure.ts';
 import { type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { accessClientOf, type RightsOptions, rightsOf, rightsText, withRights } from '../grant-options.ts';
+import { registrationTable } from '../grant-tables.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
 import { readInput } from '../input-file.ts';
 import { print } from '../print.ts';
@@ -23,11 +26,14 @@ export function trustCommand(): Command {
       .requiredOption('--audience <text>', 'the aud of its tokens')
       .requiredOption('--subject <text>', 'the sub of its tokens')
       .option('--jwks-uri <url>', "where the issuer's keys are, if not where discovery says", '')
-      .option('--jwks <file>', "the issuer's keys (JWK Set), if the service cannot reach it"),
+      .addOption(
+        new Option('--jwks <file>', "the issuer's keys (JWK Set), if the service cannot reach it").conflicts(
+          'jwksUri',
+        ),
+      ),
   ).action(async (options: AddOptions) => {
     const { issuer, audience, subject, jwksUri } = options;
-    const jwks =
-      options.jwks === undefined ? '' : Buffer.from(await readInput(options.jwks)).toString('utf8');
+    const jwks = options.jwks === undefined ? '' : await readKeys(options.jwks);
     const fields = { issuer, audience, subject, jwksUri, jwks, ...rightsOf(options) };
     const added = await accessClientOf(options).register(fields);
     print(
@@ -38,14 +44,9 @@ export function trustCommand(): Command {
   });
   const list = withGlobalOptions(new Command('list').description('list the registrations')).action(
     async (options: GlobalOptions) => {
-      for (const each of await accessClientOf(options).registrations()) {
-        const { id, issuer, audience, subject, note } = each;
-        if (options.json) print(toJsonString(RegistrationSchema, each));
-        else {
-          const line = `${id.slice(0, 12)}  ${rightsText(each)}  ${issuer}  ${audience}  ${subject}  ${note}`;
-          print(printable(line.trimEnd()));
-        }
-      }
+      const registrations = await accessClientOf(options).registrations();
+      if (!options.json) return print(registrationTable(registrations));
+      for (const each of registrations) print(toJsonString(RegistrationSchema, each));
     },
   );
   const remove = withGlobalOptions(
@@ -61,4 +62,12 @@ export function trustCommand(): Command {
     .addCommand(add)
     .addCommand(list)
     .addCommand(remove);
+}
+
+/** A JWK Set from a file. @throws UsageError that says what is wrong with it, before anybody is sent a secret key */
+async function readKeys(file: string): Promise<string> {
+  const jwks = Buffer.from(await readInput(file)).toString('utf8');
+  const fault = jwksFault(jwks);
+  if (fault !== undefined) throw new UsageError(`${file === '-' ? 'Standard input' : file} ${fault}.`);
+  return jwks;
 }
