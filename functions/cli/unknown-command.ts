@@ -21,9 +21,9 @@ export function refuseUnknownCommands(group: Command): void {
   });
 }
 
-/** A name is near where fewer than half of the letters differ: what is mistyped, and not what is another word. */
+/** A name is near where no more than half of the letters differ: two letters of `push` in the wrong order, and no other word. */
 function nearestText(name: string, known: readonly string[]): string {
   const nearest = closest(name, known);
   const differing = distance(name, nearest) / Math.max(name.length, nearest.length);
-  return differing < 0.5 ? `; the nearest is '${nearest}'` : '';
+  return differing <= 0.5 ? `; the nearest is '${nearest}'` : '';
 }

@@ -344,7 +344,7 @@ describe('A command that there is not', () => {
   it.each([
     [['foo'], 'foo', 'none'],
     [['nosuch', '--help'], 'nosuch', 'none'],
-    [['ftt'], 'ftt', 'fit'],
+    [['pshu'], 'pshu', 'push'],
     [['help', 'clack'], 'clack', 'clock'],
     [['omitt', '-h'], 'omitt', 'omit'],
     [['pool', 'lst'], 'lst', 'list'],
