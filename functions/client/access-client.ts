@@ -2,7 +2,6 @@
 import {
   create,
   type DescMessage,
-  fromBinary,
   type MessageInitShape,
   type MessageShape,
   toBinary,
@@ -18,9 +17,8 @@ import {
   TokenListSchema,
 } from '../gen/resourcemap/v1/access_pb.ts';
 import { type ClientOptions, transportOf } from './client.ts';
+import { decodeAnswer, PROTOBUF } from './decode-answer.ts';
 import { type HttpRequest, send } from './transport.ts';
-
-const PROTOBUF = 'application/x-protobuf';
 
 /** Every method throws as those of `createClient` do. */
 export interface AccessClient {
@@ -36,8 +34,10 @@ export interface AccessClient {
 
 export function createAccessClient(options: ClientOptions): AccessClient {
   const transport = transportOf(options);
-  const get = async <D extends DescMessage>(schema: D, path: string): Promise<MessageShape<D>> =>
-    fromBinary(schema, (await send(transport, { method: 'GET', path, headers: { accept: PROTOBUF } })).body);
+  const get = async <D extends DescMessage>(schema: D, path: string): Promise<MessageShape<D>> => {
+    const request: HttpRequest = { method: 'GET', path, headers: { accept: PROTOBUF } };
+    return decodeAnswer(schema, request, await send(transport, request));
+  };
   const post = async <Q extends DescMessage, A extends DescMessage>(
     question: Q,
     answer: A,
@@ -52,7 +52,7 @@ export function createAccessClient(options: ClientOptions): AccessClient {
     };
     // Not repeated: a token that was issued without an answer would be one that nobody knows of.
     const once = { ...transport, retry: { ...transport.retry, attempts: 1 } };
-    return fromBinary(answer, (await send(once, request)).body);
+    return decodeAnswer(answer, request, await send(once, request));
   };
   const remove = async (path: string, id: string): Promise<void> => {
     await send(transport, { method: 'DELETE', path: `${path}/${encodeURIComponent(id)}` });

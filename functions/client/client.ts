@@ -6,7 +6,6 @@ import {
   create,
   type DescMessage,
   equals,
-  fromBinary,
   type MessageInitShape,
   type MessageShape,
   toBinary,
@@ -49,10 +48,10 @@ import {
   VectorClockSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
 import { type MapFilter, WHOLE_MAP } from '../globalmap/filter.ts';
+import { decodeAnswer, PROTOBUF } from './decode-answer.ts';
 import { ApiError, UnexpectedAnswerError } from './errors.ts';
 import {
   DEFAULT_RETRY,
-  type HttpAnswer,
   type HttpRequest,
   type RetryPolicy,
   type RetryWait,
@@ -61,8 +60,6 @@ import {
 } from './transport.ts';
 
 const gzipAsync = promisify(gzip);
-
-const PROTOBUF = 'application/x-protobuf';
 
 /** Below this a packet is not saved. */
 const MIN_GZIP_BYTES = 1_000;
@@ -207,7 +204,7 @@ export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options);
 
   const ask = async <D extends DescMessage>(schema: D, request: HttpRequest): Promise<MessageShape<D>> =>
-    decode(
+    decodeAnswer(
       schema,
       request,
       await send(transport, { ...request, headers: { accept: PROTOBUF, ...request.headers } }),
@@ -305,7 +302,7 @@ export function createClient(options: ClientOptions): Client {
       if (etag === null)
         throw new UnexpectedAnswerError(request.method, answer.url, 'the answer has no ETag');
       if (answer.status === 304) return { kind: 'not-modified', etag };
-      return { kind: 'map', map: decode(GlobalResourceMapSchema, request, answer), etag };
+      return { kind: 'map', map: decodeAnswer(GlobalResourceMapSchema, request, answer), etag };
     },
 
     async clock({ filter, signal } = {}) {
@@ -516,22 +513,4 @@ async function encoded(
   const headers = { 'content-type': PROTOBUF };
   if (message.length < MIN_GZIP_BYTES) return { body: message, headers };
   return { body: await gzipAsync(message), headers: { ...headers, 'content-encoding': 'gzip' } };
-}
-
-function decode<D extends DescMessage>(schema: D, request: HttpRequest, answer: HttpAnswer): MessageShape<D> {
-  const type = answer.headers.get('content-type')?.split(';', 1)[0] ?? 'absent';
-  if (type !== PROTOBUF) {
-    throw new UnexpectedAnswerError(
-      request.method,
-      answer.url,
-      `the Content-Type is ${type}, not ${PROTOBUF}`,
-    );
-  }
-  try {
-    return fromBinary(schema, answer.body);
-  } catch (cause) {
-    throw new UnexpectedAnswerError(request.method, answer.url, `the body is no ${schema.typeName}`, {
-      cause,
-    });
-  }
 }

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createAccessClient } from '../../functions/client/access-client.ts';
 import { type Client, createClient } from '../../functions/client/client.ts';
 import { ApiError, ConnectionError, UnexpectedAnswerError } from '../../functions/client/errors.ts';
 import type { RetryWait } from '../../functions/client/transport.ts';
@@ -250,6 +251,12 @@ describe('a base URL', () => {
       `UnexpectedAnswerError: [unexpected_answer] GET ${proxy.url}/v1/clusters: ${message}; check that the base URL is that of a Resource Map`,
     );
     expect(proxy.seen).toHaveLength(1);
+
+    const admin = createAccessClient({ baseUrl: proxy.url, retry: RETRY });
+    for (const ask of [admin.tokens, admin.registrations, () => admin.issueToken({})]) {
+      proxy.fates.push(fate);
+      await expect(ask()).rejects.toBeInstanceOf(UnexpectedAnswerError);
+    }
   });
 
   it('where nobody listens fails with what the system says', async () => {
