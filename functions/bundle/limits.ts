@@ -62,7 +62,7 @@ export const MAX_DEVICES = 256;
  * Steps of search that one request may take, shared evenly by its bundles. A step takes a
  * microsecond or a few, so that the hardest request ends within the 29 s of a deployed function.
  */
-export const MAX_PLAN_STEPS = 5_000_000;
+export const MAX_PLAN_STEPS = 3_500_000;
 
 /**
  * Steps that a search for devices on one node may take, within those of its bundle: jobs with
@@ -71,7 +71,7 @@ export const MAX_PLAN_STEPS = 5_000_000;
 export const MAX_STEPS_PER_NODE = 20_000;
 
 /** Steps that each bundle has however many there are: over a fleet of 10,000 kinds of nodes most take some 5,000. */
-export const MIN_BUNDLE_STEPS = 10_000;
+export const MIN_BUNDLE_STEPS = 7_000;
 
 /** Answers kept of which group of jobs a kind of node holds, over one copy as over all of a request: some 150 bytes each. */
 export const MAX_ANSWERS = 2_000_000;
