@@ -36,16 +36,20 @@ export function connectionRemedy(error: ConnectionError | UnexpectedAnswerError)
   const address = '--url or RMAP_URL names the service, and begins with https:// where it speaks TLS.';
   if (error instanceof UnexpectedAnswerError) return address;
   // A server that speaks TLS answers plain HTTP with bytes that are none, or hangs up.
-  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code.startsWith('HPE_')) {
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === NO_HTTP) {
     return `Something is there and hung up; ${address}`;
   }
   return 'Is the service running? npm start starts one; --url or RMAP_URL names another.';
 }
 
+/** Of an answer that is no HTTP: the parser's own code is in some versions of Node, and differs. */
+const NO_HTTP = 'NO_HTTP';
+
 /** The code that the system gave the innermost cause, or nothing in quotes. */
 function systemCodeOf(error: Error): string {
   let code = '';
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at.name === 'HTTPParserError') return NO_HTTP;
     if ('code' in at && typeof at.code === 'string') code = at.code;
   }
   return code;
