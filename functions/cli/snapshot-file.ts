@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { ClusterResourceMap } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import { MAX_INFLATED_BYTES } from '../http/limits.ts';
-import { decodeSnapshot } from '../snapshot/decode.ts';
+import { decodeSnapshot, isGzip } from '../snapshot/decode.ts';
 import { UsageError } from './failure.ts';
 import { decodedFrom, readInput } from './input-file.ts';
 
@@ -21,7 +21,7 @@ export async function readSnapshotFile(file: string): Promise<ClusterResourceMap
 }
 
 async function inflated(file: string, bytes: Uint8Array): Promise<Uint8Array> {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  if (!isGzip(bytes)) return bytes;
   try {
     return await gunzipAsync(bytes, { maxOutputLength: MAX_INFLATED_BYTES });
   } catch (error) {

@@ -58,8 +58,11 @@ export function decodeMessage<Desc extends DescMessage>(
   return format === 'protobuf' ? decodeProtobuf(schema, bytes) : decodeJson(schema, bytes);
 }
 
-/** RFC 1952's two bytes begin no Protobuf message, for which they are a wire type that there is not, and no JSON. */
-function isGzip(bytes: Uint8Array): boolean {
+/**
+ * Whether it begins as gzip does (RFC 1952). These two bytes begin no Protobuf message, for which they are
+ * a wire type that there is not, and no JSON.
+ */
+export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
