@@ -7,10 +7,10 @@ import { EventSourceMapping, FilterCriteria, FilterRule, StartingPosition } from
 import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { DetailType } from '../functions/notify/event.ts';
-import { EVENT_SOURCE } from '../functions/notify/event.ts';
-import { HEAD_ATTRIBUTES } from '../functions/store/head-item.ts';
-import { HEADS_KEY } from '../functions/store/tables.ts';
+import type { DetailType } from '../functions/lambdas/notify/event.ts';
+import { EVENT_SOURCE } from '../functions/lambdas/notify/event.ts';
+import { HEAD_ATTRIBUTES } from '../functions/storage/head-item.ts';
+import { HEADS_KEY } from '../functions/storage/tables.ts';
 import type { Data } from './data.ts';
 import type { ServiceFunction } from './service-function.ts';
 

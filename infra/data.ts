@@ -2,9 +2,9 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { POOLS_KEY } from '../functions/store/pools.ts';
-import { BODIES_KEY, BODIES_TTL, HEADS_KEY } from '../functions/store/tables.ts';
-import { TRUST_KEY, TRUST_TTL } from '../functions/store/trust-store.ts';
+import { POOLS_KEY } from '../functions/storage/pools.ts';
+import { TRUST_KEY, TRUST_TTL } from '../functions/storage/registrations.ts';
+import { BODIES_KEY, BODIES_TTL, HEADS_KEY } from '../functions/storage/tables.ts';
 import type { TableName } from './functions.ts';
 
 export interface DataProps {

@@ -3,7 +3,7 @@
  * the stack and the tests all walk this table, so that none of them can forget one.
  */
 
-/** The folder of a function under `functions/`, and its name wherever one is needed. */
+/** The folder of a function under `functions/lambdas/`, and its name wherever one is needed. */
 export type FunctionName = keyof typeof FUNCTIONS;
 
 /** A table of {@link Data}. */
@@ -29,7 +29,7 @@ const ONE_CORE_MB = 1_769;
 
 export const FUNCTIONS = {
   push: {
-    entry: 'functions/push/handler.ts',
+    entry: 'functions/lambdas/push/handler.ts',
     description: 'Takes the pushes of the agents',
     // The largest snapshot that may come, 64 MB inflated, becomes some ten times that as objects.
     memoryMb: ONE_CORE_MB,
@@ -41,7 +41,7 @@ export const FUNCTIONS = {
     },
   },
   map: {
-    entry: 'functions/map/handler.ts',
+    entry: 'functions/lambdas/map/handler.ts',
     description: 'Serves the map and what is known of each cluster',
     // Bodies are kept between requests, and an answer is spliced from them in memory.
     memoryMb: ONE_CORE_MB,
@@ -53,7 +53,7 @@ export const FUNCTIONS = {
     },
   },
   plan: {
-    entry: 'functions/plan/handler.ts',
+    entry: 'functions/lambdas/plan/handler.ts',
     description: 'Says what is left in the map, what fits there, and where bundles would land',
     // Packing is bounded work on one core; views of snapshots are kept between requests.
     memoryMb: ONE_CORE_MB,
@@ -66,7 +66,7 @@ export const FUNCTIONS = {
     },
   },
   notify: {
-    entry: 'functions/notify/handler.ts',
+    entry: 'functions/lambdas/notify/handler.ts',
     description: 'Tells what changed on the map, from the stream of the heads',
     // It waits for EventBridge; 100 heads of a kilobyte are nothing.
     memoryMb: 512,
@@ -75,7 +75,7 @@ export const FUNCTIONS = {
     tableActions: {},
   },
   expire: {
-    entry: 'functions/expire/handler.ts',
+    entry: 'functions/lambdas/expire/handler.ts',
     description: 'Takes silent clusters out of the map, and retires those that stay away',
     // Ten thousand heads are some 20 MB as objects.
     memoryMb: 512,
@@ -86,7 +86,7 @@ export const FUNCTIONS = {
     },
   },
   access: {
-    entry: 'functions/access/handler.ts',
+    entry: 'functions/lambdas/access/handler.ts',
     description: 'Keeps who may use the service',
     // A few calls a day, of people.
     memoryMb: 512,
@@ -96,7 +96,7 @@ export const FUNCTIONS = {
     },
   },
   about: {
-    entry: 'functions/about/handler.ts',
+    entry: 'functions/lambdas/about/handler.ts',
     description: 'Says what the service is and that it is up',
     memoryMb: 256,
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,

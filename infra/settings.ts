@@ -8,15 +8,15 @@
 import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { closest } from 'fastest-levenshtein';
-import { CatalogueError, readCatalogue } from '../functions/bundle/read-catalogue.ts';
+import { CatalogueError, readCatalogue } from '../functions/core/bundle/model/read-catalogue.ts';
 import {
   checkMembership,
   DEFAULT_MEMBERSHIP,
   type Membership,
   MembershipError,
-} from '../functions/expire/membership.ts';
-import { MAX_FUTURE_SKEW_MS } from '../functions/snapshot/limits.ts';
-import { DEFAULT_SHARDS } from '../functions/store/tables.ts';
+} from '../functions/core/membership.ts';
+import { MAX_FUTURE_SKEW_MS } from '../functions/core/snapshot/limits.ts';
+import { DEFAULT_SHARDS } from '../functions/storage/tables.ts';
 
 /** What a deployment can be told; durations are in seconds. */
 export interface Settings {

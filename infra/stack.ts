@@ -87,7 +87,7 @@ interface Surroundings {
   readonly bus: EventBus;
 }
 
-/** What a function is told, as `functions/settings.ts` reads it. */
+/** What a function is told, as `functions/runtime/settings.ts` reads it. */
 function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings): Record<string, string> {
   const tables = {
     HEADS_TABLE: data.tables.heads.tableName,

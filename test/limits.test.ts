@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import * as bundle from '../functions/bundle/limits.ts';
-import * as fit from '../functions/capacity/fit/limits.ts';
-import * as packing from '../functions/capacity/packing/limits.ts';
+import * as bundle from '../functions/core/bundle/model/limits.ts';
+import * as fit from '../functions/core/capacity/fit/limits.ts';
+import * as packing from '../functions/core/capacity/packing/limits.ts';
+import * as snapshot from '../functions/core/snapshot/limits.ts';
 import * as http from '../functions/http/limits.ts';
-import * as snapshot from '../functions/snapshot/limits.ts';
-import * as store from '../functions/store/limits.ts';
+import * as store from '../functions/storage/limits.ts';
 
 type Values = Readonly<Record<string, number | bigint>>;
 
 /** Each stands beside the code that it binds, which knows nothing of the others; the page lists them together. */
 const AREAS: readonly (readonly [file: string, heading: string, values: Values])[] = [
   ['http/limits.ts', 'Any request', http],
-  ['snapshot/limits.ts', 'A snapshot', snapshot],
-  ['capacity/fit/limits.ts', 'A question whether work fits', fit],
-  ['capacity/packing/limits.ts', 'The search for a packing', packing],
-  ['bundle/limits.ts', 'A request about bundles', bundle],
-  ['store/limits.ts', 'Pools that are kept', store],
+  ['core/snapshot/limits.ts', 'A snapshot', snapshot],
+  ['core/capacity/fit/limits.ts', 'A question whether work fits', fit],
+  ['core/capacity/packing/limits.ts', 'The search for a packing', packing],
+  ['core/bundle/model/limits.ts', 'A request about bundles', bundle],
+  ['storage/limits.ts', 'Pools that are kept', store],
 ];
 
 interface Limit {

@@ -1,6 +1,6 @@
 /** Whatever ended a command, as the lines that a person reads and the code that a script reads. */
 import { ApiError, ConnectionError, UnexpectedAnswerError } from '../client/errors.ts';
-import { InvalidSnapshotError } from '../errors.ts';
+import { InvalidSnapshotError } from '../core/errors.ts';
 import { connectionRemedy } from './connection-remedy.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';

@@ -1,8 +1,8 @@
 /** What became of one of several files, as a line that a program reads. */
 import type { JsonValue } from '@bufbuild/protobuf';
 import { ApiError, ConnectionError, type ProblemCode, UnexpectedAnswerError } from '../client/errors.ts';
-import { ResourceMapError } from '../errors.ts';
-import type { Finding } from '../snapshot/findings.ts';
+import { ResourceMapError } from '../core/errors.ts';
+import type { Finding } from '../core/findings.ts';
 import { UsageError } from './failure.ts';
 import { inTermsOfRmap } from './remedies.ts';
 

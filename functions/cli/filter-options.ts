@@ -1,6 +1,6 @@
 /** The filters of the map as options; each can be given several times, for alternatives. */
 import { type Command, Option } from 'commander';
-import type { MapFilter } from '../globalmap/filter.ts';
+import type { MapFilter } from '../core/map/filter.ts';
 
 export interface FilterOptions {
   readonly cluster: readonly string[];

@@ -1,8 +1,8 @@
 /** What every command that speaks to a service takes. */
 import { type Command, Option } from 'commander';
+import { bearerToken } from '../auth/bearer.ts';
 import { type Client, type ClientOptions, createClient } from '../client/client.ts';
 import type { RetryWait } from '../client/transport.ts';
-import { bearerToken } from '../http/auth/bearer.ts';
 import { failureOf, UsageError } from './failure.ts';
 import { readTokenFile } from './token-file.ts';
 

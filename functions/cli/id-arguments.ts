@@ -1,5 +1,5 @@
 /** Ids as arguments. What no URL could carry would be asked of another path, whose answer blames the URL. */
-import { clusterIdFault } from '../snapshot/rules/ids.ts';
+import { clusterIdFault } from '../core/snapshot/rules/ids.ts';
 import { UsageError } from './failure.ts';
 
 /** For commander. @throws UsageError for what cannot be the id of a cluster */

@@ -1,8 +1,8 @@
 /** Files that a command line names; `-` is standard input. */
 import { readFile } from 'node:fs/promises';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-import { ResourceMapError } from '../errors.ts';
-import { decodeMessage } from '../snapshot/decode.ts';
+import { ResourceMapError } from '../core/errors.ts';
+import { decodeMessage } from '../core/snapshot/decode.ts';
 import { findingLines, UsageError } from './failure.ts';
 
 /** @throws UsageError that names the file, where it cannot be read or is empty */

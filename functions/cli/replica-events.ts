@@ -1,8 +1,8 @@
 /** What happens to a replica of the map, as a line for a person or for a program. */
 import { toJson } from '@bufbuild/protobuf';
 import type { ReplicaEvent } from '../client/replica.ts';
+import { acceleratorTotals } from '../core/snapshot/accelerators.ts';
 import { type ClusterResourceMap, ClusterResourceMapSchema } from '../gen/resourcemap/v1/resource_map_pb.ts';
-import { acceleratorTotals } from '../snapshot/accelerators.ts';
 import { printable } from './printable.ts';
 
 /** One line of text. */

@@ -1,9 +1,9 @@
 /** Snapshots from files: ProtoJSON or Protobuf, gzip or plain, `-` for standard input. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { decodeSnapshot, isGzip } from '../core/snapshot/decode.ts';
 import type { ClusterResourceMap } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import { MAX_INFLATED_BYTES } from '../http/limits.ts';
-import { decodeSnapshot, isGzip } from '../snapshot/decode.ts';
 import { UsageError } from './failure.ts';
 import { decodedFrom, readInput } from './input-file.ts';
 

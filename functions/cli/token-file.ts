@@ -1,6 +1,6 @@
 /** A bearer token from a file, such as the one that a kubelet projects into a pod and writes anew before it expires. */
 import { readFile } from 'node:fs/promises';
-import { bearerToken } from '../http/auth/bearer.ts';
+import { bearerToken } from '../auth/bearer.ts';
 import { UsageError } from './failure.ts';
 import { systemReason } from './input-file.ts';
 

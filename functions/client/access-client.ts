@@ -17,7 +17,7 @@ import {
   TokenListSchema,
 } from '../gen/resourcemap/v1/access_pb.ts';
 import { type ClientOptions, transportOf } from './client.ts';
-import { decodeAnswer, PROTOBUF } from './decode-answer.ts';
+import { decodeAnswer, PROTOBUF } from './decode-response.ts';
 import { type HttpRequest, send } from './transport.ts';
 
 /** Every method throws as those of `createClient` do. */

@@ -10,6 +10,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
+import { type MapFilter, WHOLE_MAP } from '../core/map/filter.ts';
 import {
   ValidateBundleRequestSchema,
   type ValidationResult,
@@ -47,8 +48,7 @@ import {
   ValidateResultSchema,
   VectorClockSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
-import { type MapFilter, WHOLE_MAP } from '../globalmap/filter.ts';
-import { decodeAnswer, PROTOBUF } from './decode-answer.ts';
+import { decodeAnswer, PROTOBUF } from './decode-response.ts';
 import { ApiError, UnexpectedAnswerError } from './errors.ts';
 import {
   DEFAULT_RETRY,

@@ -1,6 +1,6 @@
 /** What a call can fail with. Each error's message begins with its code, since tools often show nothing else. */
-import type { ErrorCode } from '../errors.ts';
-import type { Finding } from '../snapshot/findings.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Finding } from '../core/findings.ts';
 
 /** A code that this version knows, or one that a newer service has added. */
 export type ProblemCode = ErrorCode | (string & {});

@@ -1,4 +1,7 @@
-/** What the package exports: the client, the replica, their errors and the messages. `resource-map/bundle` is `functions/bundle/index.ts`. */
+/** What the package exports: the client, the replica, their errors and the messages. `resource-map/bundle` is `functions/core/bundle/index.ts`. */
+
+export { clockEtag } from '../core/map/clock.ts';
+export { type MapFilter, WHOLE_MAP } from '../core/map/filter.ts';
 export * from '../gen/bundle/v1/bundle_pb.ts';
 export * from '../gen/bundle/v1/plan_pb.ts';
 export * from '../gen/bundle/v1/pool_pb.ts';
@@ -6,8 +9,6 @@ export * from '../gen/resourcemap/v1/capacity_pb.ts';
 export * from '../gen/resourcemap/v1/events_pb.ts';
 export * from '../gen/resourcemap/v1/resource_map_pb.ts';
 export * from '../gen/resourcemap/v1/service_pb.ts';
-export { clockEtag } from '../globalmap/clock.ts';
-export { type MapFilter, WHOLE_MAP } from '../globalmap/filter.ts';
 export {
   type CallOptions,
   type CapacityFilterInit,

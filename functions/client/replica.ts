@@ -8,10 +8,10 @@
  * the replica is fetched anew.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { clockEtag } from '../core/map/clock.ts';
+import { type MapFilter, WHOLE_MAP } from '../core/map/filter.ts';
 import type { ClusterResourceMap } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import type { SyncResponse } from '../gen/resourcemap/v1/service_pb.ts';
-import { clockEtag } from '../globalmap/clock.ts';
-import { type MapFilter, WHOLE_MAP } from '../globalmap/filter.ts';
 import type { Client } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { pause } from './pause.ts';

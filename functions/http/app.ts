@@ -5,11 +5,11 @@
 import { Hono } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requestId } from 'hono/request-id';
-import { ResourceMapError } from '../errors.ts';
-import { duringRequest, type Telemetry } from '../telemetry.ts';
-import { type Access, guard } from './auth/guard.ts';
-import type { Principal } from './auth/principal.ts';
+import type { Principal } from '../auth/principal.ts';
+import { ResourceMapError } from '../core/errors.ts';
+import { duringRequest, type Telemetry } from '../runtime/telemetry.ts';
 import { undecodedPath } from './cluster-path.ts';
+import { type Access, guard } from './guard.ts';
 import { MAX_BYTES_IN_FLIGHT } from './limits.ts';
 import { MemoryBudget, type MemoryShare } from './memory-budget.ts';
 import { problemResponse } from './problem.ts';

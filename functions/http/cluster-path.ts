@@ -3,8 +3,8 @@
  * so the path is kept as it came and decoded here, once.
  */
 import type { Context } from 'hono';
-import { ResourceMapError } from '../errors.ts';
-import { clusterIdFault } from '../snapshot/rules/ids.ts';
+import { ResourceMapError } from '../core/errors.ts';
+import { clusterIdFault } from '../core/snapshot/rules/ids.ts';
 
 export const CLUSTERS_PATH = '/v1/clusters/';
 

@@ -1,7 +1,7 @@
 /** Conditional requests (RFC 9110, section 13). */
 import type { Context } from 'hono';
-import { ResourceMapError } from '../errors.ts';
-import { type EntityTag, parseEntityTags } from './entity-tags.ts';
+import { type EntityTag, parseEntityTags } from '../core/entity-tags.ts';
+import { ResourceMapError } from '../core/errors.ts';
 
 /**
  * Reads which representations the client has, from If-None-Match.

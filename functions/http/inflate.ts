@@ -1,7 +1,7 @@
 /** Inflates bodies, a few at a time, and none beyond its limit. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { MalformedBodyError, ResourceMapError } from '../errors.ts';
+import { MalformedBodyError, ResourceMapError } from '../core/errors.ts';
 import {
   MAX_CONCURRENT_INFLATES,
   MAX_INFLATE_RATIO,

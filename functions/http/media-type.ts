@@ -1,8 +1,8 @@
 /** Which of the two wire formats a request is in, and which one the answer shall have. */
 import type { Context } from 'hono';
 import { parseAccept } from 'hono/utils/accept';
-import { ResourceMapError } from '../errors.ts';
-import type { WireFormat } from '../snapshot/decode.ts';
+import { ResourceMapError } from '../core/errors.ts';
+import type { WireFormat } from '../core/snapshot/decode.ts';
 
 /** `application/x-protobuf` is what Prometheus made common, `application/protobuf` what IANA has. */
 const FORMATS: ReadonlyMap<string, WireFormat> = new Map([

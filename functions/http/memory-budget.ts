@@ -3,7 +3,7 @@
  * of them refuses one more rather than die with all. Whoever sends slowly makes way: what
  * a stalled body holds would otherwise keep everybody out until its time is up.
  */
-import { ResourceMapError } from '../errors.ts';
+import { ResourceMapError } from '../core/errors.ts';
 import { RETRY_OVERLOAD_S, SLOW_BODY_MS } from './limits.ts';
 
 /** The bytes of one process that requests share. */

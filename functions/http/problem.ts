@@ -1,6 +1,6 @@
 /** RFC 9457 problem details: how every error is answered. */
 import type { Context } from 'hono';
-import type { ErrorCode, ResourceMapError } from '../errors.ts';
+import type { ErrorCode, ResourceMapError } from '../core/errors.ts';
 import { PROBLEMS } from './status.ts';
 
 /** RFC 6750, section 3: what a client is told of tokens. */

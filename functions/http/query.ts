@@ -2,7 +2,7 @@
 
 import { closest } from 'fastest-levenshtein';
 import type { Context } from 'hono';
-import { ResourceMapError } from '../errors.ts';
+import { ResourceMapError } from '../core/errors.ts';
 
 /** @throws ResourceMapError `invalid_query` where the URL has a parameter that is not in `known` */
 export function refuseUnknownParameters(c: Context, known: readonly string[]): void {

@@ -3,7 +3,7 @@
  * Content-Length nor a gzip bomb is ever held whole.
  */
 import type { Context } from 'hono';
-import { MalformedBodyError, ResourceMapError } from '../errors.ts';
+import { MalformedBodyError, ResourceMapError } from '../core/errors.ts';
 import type { AppEnv } from './app.ts';
 import { inflate } from './inflate.ts';
 import { MAX_BODY_BYTES, MAX_INFLATED_BYTES } from './limits.ts';

@@ -1,7 +1,7 @@
 /** Reads a request's body as a message, in the format that its Content-Type names. */
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import type { Context } from 'hono';
-import { decodeMessage } from '../snapshot/decode.ts';
+import { decodeMessage } from '../core/snapshot/decode.ts';
 import type { AppEnv } from './app.ts';
 import { BYTES_PER_ELEMENT } from './limits.ts';
 import { requestFormat } from './media-type.ts';

@@ -1,8 +1,8 @@
 /** Sends a spliced answer, with its length told before its first byte. */
 import type { Context } from 'hono';
-import { ResourceMapError } from '../errors.ts';
-import { inChunks, type Piece, plain } from '../globalmap/pieces.ts';
-import { gzip } from '../globalmap/splice-gzip.ts';
+import { ResourceMapError } from '../core/errors.ts';
+import { inChunks, type Piece, plain } from '../core/map/pieces.ts';
+import { gzip } from '../core/map/splice-gzip.ts';
 
 /** Above this an answer is made while it is sent, so that it is not held whole. */
 const FINISH_BYTES = 8 * 1024 * 1024;

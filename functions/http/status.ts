@@ -1,5 +1,5 @@
 /** The one place where an error code becomes an HTTP status and a title. */
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../core/errors.ts';
 
 interface Problem {
   readonly status:

@@ -7,7 +7,7 @@ import { streamSSE } from 'hono/streaming';
 import type { App } from '../http/app.ts';
 import { type BodyLimits, readBody } from '../http/read-body.ts';
 import { type LocalBus, PutEventsError } from './event-bus.ts';
-import { ListenerPlaces } from './listener-places.ts';
+import { ListenerPlaces } from './listener-limiter.ts';
 
 /** The service that the client's target names, and the one operation of it that the bus has. */
 const TARGET = 'AWSEvents.PutEvents';

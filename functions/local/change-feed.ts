@@ -6,10 +6,10 @@
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBRecord, AttributeValue as StreamValue } from 'aws-lambda';
-import type { StreamHandler } from '../notify/announce.ts';
-import type { Item } from '../store/head-item.ts';
-import { HEADS_KEY } from '../store/tables.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { StreamHandler } from '../lambdas/notify/announce.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import type { Item } from '../storage/head-item.ts';
+import { HEADS_KEY } from '../storage/tables.ts';
 import { handOver } from './event-source.ts';
 
 /** Commands that change no item; any other that is not known here would go untold. */

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { MAX_ENTRIES, MAX_REQUEST_BYTES } from '../notify/publisher.ts';
+import { MAX_ENTRIES, MAX_REQUEST_BYTES } from '../lambdas/notify/publisher.ts';
 
 /** An event as a target of EventBridge gets it. */
 export interface BusEvent {

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamoDBRecord } from 'aws-lambda';
-import type { StreamHandler } from '../notify/announce.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { StreamHandler } from '../lambdas/notify/announce.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 
 /** As many as the deployed function gets at once. */
 export const BATCH_RECORDS = 100;

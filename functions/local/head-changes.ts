@@ -1,8 +1,8 @@
 /** Where the local service learns that heads changed: the engine's stream, or what stands for one. */
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
-import type { StreamHandler } from '../notify/announce.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { StreamHandler } from '../lambdas/notify/announce.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { type StreamReader, startStreamReader } from './stream-reader.ts';
 

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
-import { ResourceMapError } from '../errors.ts';
+import { ResourceMapError } from '../core/errors.ts';
 import type { App } from '../http/app.ts';
 import {
   CLOSE_GRACE_MS,

@@ -4,8 +4,8 @@
  * the page's own origin, and only the Host header tells them apart.
  */
 import type { MiddlewareHandler } from 'hono';
-import { ResourceMapError } from '../errors.ts';
-import { quote } from '../snapshot/quote.ts';
+import { ResourceMapError } from '../core/errors.ts';
+import { quote } from '../core/quote.ts';
 
 const LOOPBACK_NAMES = 'localhost, 127.0.0.1 or [::1]';
 

@@ -2,11 +2,11 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../bundle/catalogue.ts';
-import { readCatalogue } from '../bundle/read-catalogue.ts';
-import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../expire/membership.ts';
-import { checkSha256 } from '../settings.ts';
-import { MAX_FUTURE_SKEW_MS } from '../snapshot/limits.ts';
+import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../core/bundle/model/catalogue.ts';
+import { readCatalogue } from '../core/bundle/model/read-catalogue.ts';
+import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../core/membership.ts';
+import { MAX_FUTURE_SKEW_MS } from '../core/snapshot/limits.ts';
+import { checkSha256 } from '../runtime/settings.ts';
 import { EngineInUseError } from './dynalite.ts';
 import { isLoopback } from './loopback-guard.ts';
 import { pushSamples } from './samples.ts';

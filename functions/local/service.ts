@@ -3,21 +3,21 @@
  * together, on an engine of its own or on one that is given.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../bundle/catalogue.ts';
-import { DEFAULT_MEMBERSHIP, type Membership } from '../expire/membership.ts';
+import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../core/bundle/model/catalogue.ts';
+import { DEFAULT_MEMBERSHIP, type Membership } from '../core/membership.ts';
 import { type App, createApp } from '../http/app.ts';
-import { ChangeSignal } from '../map/wait.ts';
-import { announcer } from '../notify/announce.ts';
-import { eventBridgeClient } from '../notify/client.ts';
-import { EventPublisher } from '../notify/publisher.ts';
-import { dynamoClient, storeOn } from '../store/client.ts';
-import { createTable, createTables } from '../store/create-tables.ts';
-import { PoolStore, poolsTableDefinition } from '../store/pools.ts';
-import { DEFAULT_SHARDS, type Tables } from '../store/tables.ts';
-import { TrustStore, trustTableDefinition } from '../store/trust-store.ts';
-import { jsonLinesTelemetry, type Telemetry } from '../telemetry.ts';
-import { openAccess } from './access.ts';
+import { ChangeSignal } from '../http/wait.ts';
+import { announcer } from '../lambdas/notify/announce.ts';
+import { eventBridgeClient } from '../lambdas/notify/client.ts';
+import { EventPublisher } from '../lambdas/notify/publisher.ts';
+import { jsonLinesTelemetry, type Telemetry } from '../runtime/telemetry.ts';
+import { dynamoClient, storeOn } from '../storage/client.ts';
+import { createTable, createTables } from '../storage/create-tables.ts';
+import { PoolStore, poolsTableDefinition } from '../storage/pools.ts';
+import { TrustStore, trustTableDefinition } from '../storage/registrations.ts';
+import { DEFAULT_SHARDS, type Tables } from '../storage/tables.ts';
 import { localApp } from './app.ts';
+import { openAccess } from './auth.ts';
 import { putEventsRoutes } from './bus-routes.ts';
 import { startDynalite } from './dynalite.ts';
 import { LocalBus } from './event-bus.ts';

@@ -19,8 +19,8 @@ import {
   TrimmedDataAccessException,
 } from '@aws-sdk/client-dynamodb-streams';
 import type { DynamoDBRecord } from 'aws-lambda';
-import type { StreamHandler } from '../notify/announce.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { StreamHandler } from '../lambdas/notify/announce.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import { imageOf } from './change-feed.ts';
 import { handOver } from './event-source.ts';
 

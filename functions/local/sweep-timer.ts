@@ -1,7 +1,7 @@
 /** Calls the sweeper, as a schedule does in AWS. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Membership } from '../expire/membership.ts';
-import { type SweepDeps, sweep } from '../expire/sweep.ts';
+import type { Membership } from '../core/membership.ts';
+import { type SweepDeps, sweep } from '../lambdas/expire/sweep.ts';
 
 export const SWEEP_EVERY_MS = 30_000;
 

@@ -11,9 +11,9 @@ import {
   type GenerateSpecOptions,
   generateSpecs,
 } from 'hono-openapi';
-import type { ErrorCode } from '../errors.ts';
+import { PERMISSIONS, type Permission } from '../auth/permissions.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import { FindingSchema } from '../gen/resourcemap/v1/service_pb.ts';
-import { PERMISSIONS, type Permission } from '../http/auth/permissions.ts';
 import { routeName } from '../http/route-name.ts';
 import { PROBLEMS } from '../http/status.ts';
 import type { Answer, Operation, Operations, Tag } from './operation.ts';

@@ -3,7 +3,7 @@
  * function loads it: the document is made of it when the project is built.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import type { JsonSchema } from './proto-json-schema.ts';
 
 export type Tag = 'snapshots' | 'clusters' | 'map' | 'capacity' | 'bundles' | 'pools' | 'access' | 'about';

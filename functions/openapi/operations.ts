@@ -1,11 +1,11 @@
 /** The descriptions of all routes of the API, which stand beside the routes themselves. */
-import { ABOUT_OPERATIONS } from '../about/operations.ts';
-import { ACCESS_OPERATIONS } from '../access/operations.ts';
-import { MAP_OPERATIONS } from '../map/operations.ts';
-import { BUNDLE_OPERATIONS } from '../plan/operations-bundle.ts';
-import { CAPACITY_OPERATIONS } from '../plan/operations-capacity.ts';
-import { POOL_OPERATIONS } from '../plan/operations-pools.ts';
-import { PUSH_OPERATIONS } from '../push/operations.ts';
+import { ABOUT_OPERATIONS } from '../lambdas/about/operations.ts';
+import { ACCESS_OPERATIONS } from '../lambdas/access/operations.ts';
+import { MAP_OPERATIONS } from '../lambdas/map/operations.ts';
+import { BUNDLE_OPERATIONS } from '../lambdas/plan/operations-bundle.ts';
+import { CAPACITY_OPERATIONS } from '../lambdas/plan/operations-capacity.ts';
+import { POOL_OPERATIONS } from '../lambdas/plan/operations-pools.ts';
+import { PUSH_OPERATIONS } from '../lambdas/push/operations.ts';
 import type { Operations } from './operation.ts';
 
 export const OPERATIONS: Operations = {

@@ -1,7 +1,7 @@
 /** Parameters and headers that several routes share. */
-import { MAX_NAME_BYTES } from '../bundle/limits.ts';
+import { MAX_NAME_BYTES } from '../core/bundle/model/limits.ts';
+import { MAX_ID_BYTES } from '../core/snapshot/limits.ts';
 import { MAX_WAIT_SECONDS } from '../http/limits.ts';
-import { MAX_ID_BYTES } from '../snapshot/limits.ts';
 import type { QueryParameter, RequestHeader, ResponseHeader } from './operation.ts';
 import type { JsonSchema } from './proto-json-schema.ts';
 

@@ -1,6 +1,7 @@
 /** Which problems a route can answer with, beyond those of its own. */
-import type { ErrorCode } from '../errors.ts';
-import type { Permission } from '../http/auth/permissions.ts';
+
+import type { Permission } from '../auth/permissions.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import { PROBLEMS } from '../http/status.ts';
 
 /** Whatever the route: the server in front of it, and faults of ours. */

@@ -3,15 +3,15 @@
  * come in, and however often, the highest mark that any of them has is kept, with the head that
  * had it.
  */
-import type { Head, RetiredMark } from '../../functions/store/head.ts';
+import type { Head, RetiredMark } from '../../functions/storage/head.ts';
 import {
   HEAD_ATTRIBUTES,
   headFromItem,
   type Item,
   retiredFromItem,
   UnreadableHeadError,
-} from '../../functions/store/head-item.ts';
-import { FLOOR_KEY, isHeadPartition } from '../../functions/store/tables.ts';
+} from '../../functions/storage/head-item.ts';
+import { FLOOR_KEY, isHeadPartition } from '../../functions/storage/tables.ts';
 
 /** A cluster of which at least a mark is known. */
 export interface KnownCluster {

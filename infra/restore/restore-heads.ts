@@ -20,16 +20,16 @@
  */
 import { DeleteItemCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
-import type { Head, RetiredMark } from '../../functions/store/head.ts';
-import { HEAD_ATTRIBUTES, headToItem, type Item, retiredToItem } from '../../functions/store/head-item.ts';
-import { forEachConcurrently } from '../../functions/store/retry.ts';
+import type { Head, RetiredMark } from '../../functions/storage/head.ts';
+import { HEAD_ATTRIBUTES, headToItem, type Item, retiredToItem } from '../../functions/storage/head-item.ts';
+import { forEachConcurrently } from '../../functions/storage/retry.ts';
 import {
   FLOOR_KEY,
   headPartition,
   isHeadPartition,
   retiredPartition,
   shardOf,
-} from '../../functions/store/tables.ts';
+} from '../../functions/storage/tables.ts';
 import { higher, type KnownCluster, KnownClusters } from './known-clusters.ts';
 import { readStream, scanTable } from './sources.ts';
 

@@ -8,7 +8,7 @@ import {
   GetShardIteratorCommand,
   type Shard,
 } from '@aws-sdk/client-dynamodb-streams';
-import type { Item } from '../../functions/store/head-item.ts';
+import type { Item } from '../../functions/storage/head-item.ts';
 
 /** All items of a table, as it is now. */
 export async function* scanTable(dynamo: DynamoDBClient, table: string): AsyncGenerator<Item> {

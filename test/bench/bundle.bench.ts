@@ -14,17 +14,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromJsonString } from '@bufbuild/protobuf';
-import { type Candidate, nodeState, type SlotCandidate } from '../../functions/bundle/candidates.ts';
-import { BUILT_IN_CATALOGUE } from '../../functions/bundle/catalogue.ts';
-import { groupJobs } from '../../functions/bundle/groups.ts';
-import { MAX_PLAN_STEPS } from '../../functions/bundle/limits.ts';
-import { clusterNodes, mapCandidates } from '../../functions/bundle/map-nodes.ts';
-import type { Bundle, Pool } from '../../functions/bundle/model.ts';
-import { needsOf, together } from '../../functions/bundle/needs.ts';
-import { devicesFor, holdsAll, type NodeState, take } from '../../functions/bundle/node.ts';
-import { planBundles } from '../../functions/bundle/plan.ts';
-import { compilePool } from '../../functions/bundle/tiers.ts';
-import { WorkBudget } from '../../functions/bundle/work.ts';
+import { BUILT_IN_CATALOGUE } from '../../functions/core/bundle/model/catalogue.ts';
+import { groupJobs } from '../../functions/core/bundle/model/groups.ts';
+import { MAX_PLAN_STEPS } from '../../functions/core/bundle/model/limits.ts';
+import type { Bundle, Pool } from '../../functions/core/bundle/model/model.ts';
+import { needsOf, together } from '../../functions/core/bundle/model/needs.ts';
+import { devicesFor, holdsAll, type NodeState, take } from '../../functions/core/bundle/model/node.ts';
+import { compilePool } from '../../functions/core/bundle/model/tiers.ts';
+import { clusterNodes, mapCandidates } from '../../functions/core/bundle/plan/map-nodes.ts';
+import { planBundles } from '../../functions/core/bundle/plan/plan.ts';
+import {
+  type Candidate,
+  nodeState,
+  type SlotCandidate,
+} from '../../functions/core/bundle/search/candidates.ts';
+import { WorkBudget } from '../../functions/core/bundle/work.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,

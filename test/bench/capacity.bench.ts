@@ -16,19 +16,19 @@
  */
 
 import { create } from '@bufbuild/protobuf';
-import { ALL_TARGETS, targetMatcher } from '../../functions/capacity/filter.ts';
-import { answerShapes } from '../../functions/capacity/fit/fit.ts';
-import { readFitQuestion } from '../../functions/capacity/fit/read-question.ts';
-import { STEPS_PER_DECISION } from '../../functions/capacity/packing/limits.ts';
-import { pack } from '../../functions/capacity/packing/pack.ts';
-import type { PackingProblem } from '../../functions/capacity/packing/problem.ts';
-import { Work } from '../../functions/capacity/packing/work.ts';
-import type { DatedView } from '../../functions/capacity/target-row.ts';
-import { clusterView } from '../../functions/capacity/view.ts';
+import { answerShapes } from '../../functions/core/capacity/fit/fit.ts';
+import { readFitQuestion } from '../../functions/core/capacity/fit/parse-fit-request.ts';
+import { STEPS_PER_DECISION } from '../../functions/core/capacity/packing/limits.ts';
+import { pack } from '../../functions/core/capacity/packing/pack.ts';
+import type { PackingProblem } from '../../functions/core/capacity/packing/problem.ts';
+import { Work } from '../../functions/core/capacity/packing/work.ts';
+import { ALL_TARGETS, targetMatcher } from '../../functions/core/capacity/view/filter.ts';
+import type { DatedView } from '../../functions/core/capacity/view/target-row.ts';
+import { clusterView } from '../../functions/core/capacity/view/view.ts';
+import { atOnce } from '../../functions/core/stepwise.ts';
 import { FitRequestSchema } from '../../functions/gen/resourcemap/v1/capacity_pb.ts';
 import type { ClusterResourceMap } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { atOnce } from '../../functions/stepwise.ts';
-import { COLLECTED_AT_MS, cluster, freeNodes, pending } from '../capacity/builders.ts';
+import { COLLECTED_AT_MS, cluster, freeNodes, pending } from '../core/capacity/builders.ts';
 
 function cpuMs(work: () => unknown): number {
   const before = process.cpuUsage();

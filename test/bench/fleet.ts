@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { create, fromJsonString, toBinary } from '@bufbuild/protobuf';
+import { acceleratorTotals } from '../../functions/core/snapshot/accelerators.ts';
+import { encodeBody } from '../../functions/core/snapshot/canonical.ts';
+import { bodyIdOf, deflateBody, type EncodedBody } from '../../functions/core/snapshot/content.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { acceleratorTotals } from '../../functions/snapshot/accelerators.ts';
-import { bodyIdOf, deflateBody, type EncodedBody } from '../../functions/snapshot/body.ts';
-import { encodeBody } from '../../functions/snapshot/canonical.ts';
-import type { Head } from '../../functions/store/head.ts';
+import type { Head } from '../../functions/storage/head.ts';
 
 /** A source's snapshot apart from its identity, encoded in canonical form. */
 const SOURCES = ['openb-split-c0-t0.json', 'openb-split-c2-t1.json'].map((file) => {

@@ -13,6 +13,7 @@
  * garbage collection, which decoding pays as well.
  */
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { checkSnapshot } from '../../functions/core/snapshot/rules/index.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
@@ -22,7 +23,6 @@ import {
   WorkloadKind,
   WorkloadPhase,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { checkSnapshot } from '../../functions/snapshot/rules/index.ts';
 
 const NODES = [100, 1_000, 10_000];
 const JOBS = [10, 1_000, 20_000];

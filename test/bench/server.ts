@@ -8,16 +8,16 @@ import type { AddressInfo } from 'node:net';
 import { constants, gzipSync, inflateRawSync } from 'node:zlib';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { serve } from '@hono/node-server';
+import { timestampOf } from '../../functions/core/timestamp.ts';
 import {
   ClusterResourceMapSchema,
   GlobalResourceMapSchema,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type App, createApp } from '../../functions/http/app.ts';
 import { type FinishedAnswer, sendEncoded } from '../../functions/http/send-pieces.ts';
-import { mapRoutes } from '../../functions/map/routes.ts';
-import { timestampOf } from '../../functions/snapshot/timestamp.ts';
-import { dynamoClient, storeOn } from '../../functions/store/client.ts';
-import type { Store } from '../../functions/store/commit.ts';
+import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
+import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
+import type { Store } from '../../functions/storage/commit.ts';
 import { type BenchCluster, benchFleet } from './fleet.ts';
 import { BENCH_TABLES } from './tables.ts';
 

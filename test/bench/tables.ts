@@ -1,3 +1,3 @@
-import { DEFAULT_SHARDS, type Tables } from '../../functions/store/tables.ts';
+import { DEFAULT_SHARDS, type Tables } from '../../functions/storage/tables.ts';
 
 export const BENCH_TABLES: Tables = { heads: 'bench-heads', bodies: 'bench-bodies', shards: DEFAULT_SHARDS };

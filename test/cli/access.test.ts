@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tokenDigest } from '../../functions/http/auth/static-token.ts';
-import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
-import { startIssuer } from '../http/auth/issuer.ts';
+import { tokenDigest } from '../../functions/auth/static-token.ts';
+import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
+import { startIssuer } from '../auth/issuer.ts';
 
 const RMAP = fileURLToPath(new URL('../../functions/cli/rmap.ts', import.meta.url));
 const run = promisify(execFile);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planLines } from '../../functions/cli/plan-table.ts';
-import { type BundleService, startBundleService } from '../plan/bundle-service.ts';
+import { type BundleService, startBundleService } from '../lambdas/plan/bundle-service.ts';
 import { type Ran, runRmap } from './run-rmap.ts';
 
 let service: BundleService;

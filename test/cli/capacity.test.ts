@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freeBar } from '../../functions/cli/capacity-table.ts';
 import { createClient } from '../../functions/client/client.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
-import { COLLECTED_AT_MS, cluster, freeNodes, pending } from '../capacity/builders.ts';
+import { COLLECTED_AT_MS, cluster, freeNodes, pending } from '../core/capacity/builders.ts';
 import { type Ran, runRmap } from './run-rmap.ts';
 
 let service: LocalService;

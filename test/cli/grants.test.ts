@@ -6,9 +6,9 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tokenCommand } from '../../functions/cli/commands/token.ts';
 import { trustCommand } from '../../functions/cli/commands/trust.ts';
-import { tokenTable } from '../../functions/cli/grant-tables.ts';
+import { tokenTable } from '../../functions/cli/registration-tables.ts';
 import { Role, TokenSchema } from '../../functions/gen/resourcemap/v1/access_pb.ts';
-import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
+import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
 import { runCommand } from './run-command.ts';
 
 let service: GuardedService;

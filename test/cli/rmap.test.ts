@@ -14,12 +14,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { decodeSnapshot } from '../../functions/core/snapshot/decode.ts';
 import {
   ClusterResourceMapSchema,
   GlobalResourceMapSchema,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
-import { decodeSnapshot } from '../../functions/snapshot/decode.ts';
 import { startFaultyProxy } from '../client/faulty-proxy.ts';
 import { type Ran, RMAP, runRmap } from './run-rmap.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readTokenFile } from '../../functions/cli/token-file.ts';
-import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
+import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
 import { RMAP, runRmap } from './run-rmap.ts';
 
 let folder: string;

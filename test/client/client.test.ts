@@ -10,8 +10,8 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { ClusterState, PushOutcome } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { engines, freshStore } from '../engines/store.ts';
-import { serveStore, type TestService } from '../map/service.ts';
-import { clusterSnapshot } from '../map/snapshots.ts';
+import { serveStore, type TestService } from '../lambdas/map/service.ts';
+import { clusterSnapshot } from '../lambdas/map/snapshots.ts';
 import { type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts';
 
 const RETRY = { attempts: 4, baseMs: 1, capMs: 2 };

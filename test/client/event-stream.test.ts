@@ -5,13 +5,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClient } from '../../functions/client/client.ts';
 import { ApiError, ConnectionError, UnexpectedAnswerError } from '../../functions/client/errors.ts';
 import { clusterChangeOf, type DeliveredEvent, eventStream } from '../../functions/client/event-stream.ts';
+import { nanosOfMs, timestampOf } from '../../functions/core/timestamp.ts';
 import { ClusterChangeKind } from '../../functions/gen/resourcemap/v1/events_pb.ts';
 import { ClusterIdentitySchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { ClusterState } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
-import { nanosOfMs, timestampOf } from '../../functions/snapshot/timestamp.ts';
-import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
-import { snapshotOf } from '../snapshot/builders.ts';
+import { snapshotOf } from '../core/snapshot/builders.ts';
+import { RecordedTelemetry } from '../lambdas/notify/recorded-telemetry.ts';
 
 const start = (port = 0): Promise<LocalService> =>
   startService({ engine: { kind: 'memory' }, port, host: '127.0.0.1', telemetry: new RecordedTelemetry() });

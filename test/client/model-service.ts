@@ -6,15 +6,15 @@ import { create, toJson } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Client, SyncOptions } from '../../functions/client/client.ts';
 import { ConnectionError } from '../../functions/client/errors.ts';
+import { clockEtag } from '../../functions/core/map/clock.ts';
+import { matcher, WHOLE_MAP } from '../../functions/core/map/filter.ts';
+import { planSync, type SyncHead } from '../../functions/core/map/sync.ts';
+import { timestampFields } from '../../functions/core/timestamp.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type SyncResponse, SyncResponseSchema } from '../../functions/gen/resourcemap/v1/service_pb.ts';
-import { clockEtag } from '../../functions/globalmap/clock.ts';
-import { matcher, WHOLE_MAP } from '../../functions/globalmap/filter.ts';
-import { planSync, type SyncHead } from '../../functions/globalmap/sync.ts';
-import { timestampFields } from '../../functions/snapshot/timestamp.ts';
 
 interface ModelHead extends SyncHead {
   readonly included: boolean;

@@ -72,7 +72,7 @@ describe('resource-map/bundle', () => {
   it('brings nothing of AWS and of HTTP along', async () => {
     const { metafile } = await build({
       absWorkingDir: root,
-      entryPoints: ['dist/bundle/index.js'],
+      entryPoints: ['dist/core/bundle/index.js'],
       bundle: true,
       platform: 'neutral',
       external: ['node:*'],

@@ -5,8 +5,8 @@ import { createClient } from '../../functions/client/client.ts';
 import { ConnectionError } from '../../functions/client/errors.ts';
 import { MapReplica } from '../../functions/client/replica.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { serveStore, type TestService } from '../map/service.ts';
-import { clusterSnapshot } from '../map/snapshots.ts';
+import { serveStore, type TestService } from '../lambdas/map/service.ts';
+import { clusterSnapshot } from '../lambdas/map/snapshots.ts';
 import { type Fate, type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts';
 import { asJson } from './model-service.ts';
 

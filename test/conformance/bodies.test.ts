@@ -7,13 +7,13 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { bodyIdOf, deflateBody, type EncodedBody } from '../../functions/snapshot/body.ts';
-import { BODY_RENEW_S, BODY_TTL_S, BodyStore, PART_BYTES } from '../../functions/store/bodies.ts';
-import { commitSnapshot, omitCluster, readPrior } from '../../functions/store/commit.ts';
-import { StoreUnavailableError } from '../../functions/store/errors.ts';
+import { bodyIdOf, deflateBody, type EncodedBody } from '../../functions/core/snapshot/content.ts';
+import { commitSnapshot, omitCluster, readPrior } from '../../functions/storage/commit.ts';
+import { BODY_RENEW_S, BODY_TTL_S, BodyStore, PART_BYTES } from '../../functions/storage/contents.ts';
+import { StoreUnavailableError } from '../../functions/storage/errors.ts';
+import { NOW_MS } from '../core/snapshot/builders.ts';
 import { localClient } from '../engines/dynamodb-local.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { NOW_MS } from '../snapshot/builders.ts';
 import { commit, contentOf, headOf, pushOf } from './pushes.ts';
 
 const NOW_S = NOW_MS / 1_000;

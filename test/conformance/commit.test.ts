@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { CounterConflictError } from '../../functions/errors.ts';
-import { commitSnapshot, readPrior } from '../../functions/store/commit.ts';
-import { HeadConflictError } from '../../functions/store/errors.ts';
+import { CounterConflictError } from '../../functions/core/errors.ts';
+import { commitSnapshot, readPrior } from '../../functions/storage/commit.ts';
+import { HeadConflictError } from '../../functions/storage/errors.ts';
+import { NOW_MS } from '../core/snapshot/builders.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { NOW_MS } from '../snapshot/builders.ts';
 import { commit, contentOf, headOf, pushOf } from './pushes.ts';
 
 /** The last counter that has a successor. */

@@ -1,9 +1,9 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { headToItem } from '../../functions/store/head-item.ts';
-import { headPartition, shardOf } from '../../functions/store/tables.ts';
+import { headToItem } from '../../functions/storage/head-item.ts';
+import { headPartition, shardOf } from '../../functions/storage/tables.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { headOfManyModels } from '../store/heads.ts';
+import { headOfManyModels } from '../storage/heads.ts';
 import { commit, contentOf, headOf, pushOf } from './pushes.ts';
 
 /** Every kind of id that is legal and hard on something. */

@@ -1,12 +1,12 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
-import { CounterConflictError } from '../../functions/errors.ts';
-import { commitSnapshot, omitCluster, readPrior } from '../../functions/store/commit.ts';
-import { ClusterNotFoundError, HeadConflictError } from '../../functions/store/errors.ts';
-import { retiredToItem } from '../../functions/store/head-item.ts';
-import { retiredPartition, shardOf } from '../../functions/store/tables.ts';
+import { CounterConflictError } from '../../functions/core/errors.ts';
+import { commitSnapshot, omitCluster, readPrior } from '../../functions/storage/commit.ts';
+import { ClusterNotFoundError, HeadConflictError } from '../../functions/storage/errors.ts';
+import { retiredToItem } from '../../functions/storage/head-item.ts';
+import { retiredPartition, shardOf } from '../../functions/storage/tables.ts';
+import { NOW_MS } from '../core/snapshot/builders.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { NOW_MS } from '../snapshot/builders.ts';
 import { commit, contentOf, headOf, pushOf } from './pushes.ts';
 
 const X7 = pushOf({ counter: 7n, content: 'X' });

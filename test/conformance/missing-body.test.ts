@@ -1,13 +1,13 @@
 import { DeleteItemCommand, type GetItemCommandInput } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../functions/http/app.ts';
-import { mapRoutes } from '../../functions/map/routes.ts';
-import { bodyKey } from '../../functions/store/bodies.ts';
-import { omitCluster } from '../../functions/store/commit.ts';
-import type { Head } from '../../functions/store/head.ts';
-import type { LogFields, Telemetry } from '../../functions/telemetry.ts';
+import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
+import type { LogFields, Telemetry } from '../../functions/runtime/telemetry.ts';
+import { omitCluster } from '../../functions/storage/commit.ts';
+import { bodyKey } from '../../functions/storage/contents.ts';
+import type { Head } from '../../functions/storage/head.ts';
+import { NOW_MS } from '../core/snapshot/builders.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { NOW_MS } from '../snapshot/builders.ts';
 import { commit, pushOf } from './pushes.ts';
 
 const push = (clusterId: string, counter: bigint, content = `${clusterId}-${counter}`) =>

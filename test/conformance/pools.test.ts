@@ -3,8 +3,8 @@ import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Pool, PoolSchema } from '../../functions/gen/bundle/v1/pool_pb.ts';
-import { createTable } from '../../functions/store/create-tables.ts';
-import { PoolStore, poolsTableDefinition } from '../../functions/store/pools.ts';
+import { createTable } from '../../functions/storage/create-tables.ts';
+import { PoolStore, poolsTableDefinition } from '../../functions/storage/pools.ts';
 import { localClient } from '../engines/dynamodb-local.ts';
 import { engines } from '../engines/store.ts';
 

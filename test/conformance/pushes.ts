@@ -1,18 +1,18 @@
 /** Pushes for the store's tests, and what a reader finds of them. */
 import { fromBinary } from '@bufbuild/protobuf';
+import { Fragment } from '../../functions/core/map/fragment.ts';
+import { encodeBody } from '../../functions/core/snapshot/canonical.ts';
+import { bodyIdOf, deflateBody } from '../../functions/core/snapshot/content.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { Fragment } from '../../functions/globalmap/fragment.ts';
-import { bodyIdOf, deflateBody } from '../../functions/snapshot/body.ts';
-import { encodeBody } from '../../functions/snapshot/canonical.ts';
 import {
   type Commit,
   commitSnapshot,
   type Push,
   readPrior,
   type Store,
-} from '../../functions/store/commit.ts';
-import type { Head } from '../../functions/store/head.ts';
-import { NOW_MS, snapshotOf } from '../snapshot/builders.ts';
+} from '../../functions/storage/commit.ts';
+import type { Head } from '../../functions/storage/head.ts';
+import { NOW_MS, snapshotOf } from '../core/snapshot/builders.ts';
 
 export interface PushInit {
   readonly clusterId?: string;

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { inject } from 'vitest';
-import { storeOn } from '../../functions/store/client.ts';
-import type { Store } from '../../functions/store/commit.ts';
-import { createTables } from '../../functions/store/create-tables.ts';
-import type { Tables } from '../../functions/store/tables.ts';
+import { storeOn } from '../../functions/storage/client.ts';
+import type { Store } from '../../functions/storage/commit.ts';
+import { createTables } from '../../functions/storage/create-tables.ts';
+import type { Tables } from '../../functions/storage/tables.ts';
 import { localClient } from './dynamodb-local.ts';
 import type { EngineEndpoint } from './global-setup.ts';
 

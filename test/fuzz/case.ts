@@ -1,6 +1,6 @@
 /** What a target is given. As a file it is the body itself, so that `rmap push` can send a crasher, too. */
 import { basename, extname } from 'node:path';
-import type { WireFormat } from '../../functions/snapshot/decode.ts';
+import type { WireFormat } from '../../functions/core/snapshot/decode.ts';
 
 export interface Case {
   readonly format: WireFormat;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeSnapshot } from '../../functions/snapshot/decode.ts';
+import { decodeSnapshot } from '../../functions/core/snapshot/decode.ts';
 import { seededRandom } from '../builders/permute-wire.ts';
 import type { Case } from './case.ts';
 import { seeds } from './corpus.ts';

@@ -5,9 +5,9 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
-import type { Telemetry } from '../../functions/telemetry.ts';
+import type { Telemetry } from '../../functions/runtime/telemetry.ts';
 import { sendRaw } from '../builders/raw-http.ts';
-import { type SnapshotInit, snapshotOf } from '../snapshot/builders.ts';
+import { type SnapshotInit, snapshotOf } from '../core/snapshot/builders.ts';
 
 /** Of the snapshot that stands in the map. */
 const MARK = 18_446_744_073_709_551_600n;

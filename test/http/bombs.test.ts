@@ -9,7 +9,7 @@ import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/res
 import { type LocalService, startService } from '../../functions/local/service.ts';
 import { sendRaw } from '../builders/raw-http.ts';
 import { FIELD, groups, integer, nested, repeated, tag, text, varint } from '../builders/wire.ts';
-import { CLUSTER_ID, snapshotOf } from '../snapshot/builders.ts';
+import { CLUSTER_ID, snapshotOf } from '../core/snapshot/builders.ts';
 
 const UNKNOWN = 1000;
 const MIB = 1024 * 1024;

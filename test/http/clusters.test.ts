@@ -16,7 +16,7 @@ import {
 } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
 import { sendRaw } from '../builders/raw-http.ts';
-import { nodeType, pool, type SnapshotInit, snapshotOf } from '../snapshot/builders.ts';
+import { nodeType, pool, type SnapshotInit, snapshotOf } from '../core/snapshot/builders.ts';
 
 const LAST_COUNTER = 18_446_744_073_709_551_614n;
 const PROTOBUF = 'application/x-protobuf';

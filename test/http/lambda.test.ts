@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
+import { clusterIdFault } from '../../functions/core/snapshot/rules/index.ts';
 import {
   CLUSTER_ROUTE,
   clusterIdOf,
@@ -8,7 +9,6 @@ import {
   undecodedPath,
 } from '../../functions/http/cluster-path.ts';
 import { encodedPath } from '../../functions/http/lambda.ts';
-import { clusterIdFault } from '../../functions/snapshot/rules/index.ts';
 
 /** The routes of a function, each answering with its name and the id that it found. */
 function appOf(...methods: ('PUT' | 'DELETE' | 'GET')[]): Hono {

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { describe, expect, it } from 'vitest';
-import { ResourceMapError } from '../../functions/errors.ts';
+import { ResourceMapError } from '../../functions/core/errors.ts';
 import { acceptsGzip, requestFormat, responseFormat } from '../../functions/http/media-type.ts';
 
 /** What the functions say of a request with one header, or the message of what they throw. */

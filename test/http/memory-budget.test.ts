@@ -3,17 +3,17 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { toBinary } from '@bufbuild/protobuf';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ResourceMapError } from '../../functions/errors.ts';
+import { ResourceMapError } from '../../functions/core/errors.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { createApp } from '../../functions/http/app.ts';
 import { SLOW_BODY_MS } from '../../functions/http/limits.ts';
 import { MemoryBudget } from '../../functions/http/memory-budget.ts';
+import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import { type HttpServer, listen } from '../../functions/local/http-server.ts';
-import { pushRoutes } from '../../functions/push/routes.ts';
-import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
+import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { sendRaw } from '../builders/raw-http.ts';
+import { snapshotOf } from '../core/snapshot/builders.ts';
 import { engines, freshStore } from '../engines/store.ts';
-import { snapshotOf } from '../snapshot/builders.ts';
 
 const KIB = 1024;
 

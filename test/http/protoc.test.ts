@@ -13,7 +13,7 @@ import {
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { pushSamples } from '../../functions/local/samples.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
-import { snapshotOf } from '../snapshot/builders.ts';
+import { snapshotOf } from '../core/snapshot/builders.ts';
 
 const PROTO_FOLDER = new URL('../../proto/', import.meta.url).pathname;
 const HAS_PROTOC = spawnSync('protoc', ['--version']).status === 0;

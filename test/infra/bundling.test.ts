@@ -7,14 +7,14 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { newToken, tokenDigest } from '../../functions/auth/static-token.ts';
+import { encodeBody } from '../../functions/core/snapshot/canonical.ts';
 import { GlobalResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { newToken, tokenDigest } from '../../functions/http/auth/static-token.ts';
 import { type EmbeddedDynamo, startDynalite } from '../../functions/local/dynalite.ts';
-import { encodeBody } from '../../functions/snapshot/canonical.ts';
-import { dynamoClient } from '../../functions/store/client.ts';
-import { createTable, createTables } from '../../functions/store/create-tables.ts';
-import { poolsTableDefinition } from '../../functions/store/pools.ts';
-import { trustTableDefinition } from '../../functions/store/trust-store.ts';
+import { dynamoClient } from '../../functions/storage/client.ts';
+import { createTable, createTables } from '../../functions/storage/create-tables.ts';
+import { poolsTableDefinition } from '../../functions/storage/pools.ts';
+import { trustTableDefinition } from '../../functions/storage/registrations.ts';
 import { type Bundle, bundleFunction, bundleFunctions, ROOT } from '../../infra/bundling.ts';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import {
@@ -71,10 +71,10 @@ function bundleOf(name: FunctionName): Bundle {
 
 describe('the table of functions', () => {
   test('names every folder that has a handler', async () => {
-    const folders = (await readdir(join(ROOT, 'functions'))).filter((name) =>
-      existsSync(join(ROOT, 'functions', name, 'handler.ts')),
+    const folders = (await readdir(join(ROOT, 'functions/lambdas'))).filter((name) =>
+      existsSync(join(ROOT, 'functions/lambdas', name, 'handler.ts')),
     );
-    expect(folders.map((name) => `functions/${name}/handler.ts`).sort()).toEqual(
+    expect(folders.map((name) => `functions/lambdas/${name}/handler.ts`).sort()).toEqual(
       FUNCTION_NAMES.map((name) => FUNCTIONS[name].entry).sort(),
     );
   });
@@ -122,8 +122,8 @@ describe.each(FUNCTION_NAMES)('the bundle of %s', (name) => {
     // The function that needs nothing reads no settings.
     const [text, source] =
       name === 'about'
-        ? ['The request id finds the cause', 'functions/errors.ts']
-        : ['is not set; the deployed stack sets it', 'functions/settings.ts'];
+        ? ['The request id finds the cause', 'functions/core/errors.ts']
+        : ['is not set; the deployed stack sets it', 'functions/runtime/settings.ts'];
     const line = code.findIndex((each) => each.includes(text));
     const column = code[line]?.indexOf(text) ?? -1;
     const entry = new SourceMap(json).findEntry(line, column);
@@ -372,7 +372,7 @@ describe('the built functions, given events of API Gateway', () => {
   test('everybody may know how the API is described', async () => {
     const open = { method: 'GET', target: '/openapi.json' };
     const answer = await call('about', { ...open, headers: { authorization: '' } });
-    const document = await readFile(join(ROOT, 'functions/about/openapi.json'), 'utf8');
+    const document = await readFile(join(ROOT, 'functions/lambdas/about/openapi.json'), 'utf8');
     expect(JSON.parse(answer.body.toString())).toEqual(JSON.parse(document));
     const again = await call('about', {
       ...open,

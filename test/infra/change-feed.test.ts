@@ -3,10 +3,10 @@ import type { DynamoDBRecord, AttributeValue as StreamValue } from 'aws-lambda';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ClusterChangeKind } from '../../functions/gen/resourcemap/v1/events_pb.ts';
-import { headMoveOf } from '../../functions/notify/head-move.ts';
-import { changesOf } from '../../functions/notify/span.ts';
-import type { Head } from '../../functions/store/head.ts';
-import { headToItem, type Item, retiredToItem } from '../../functions/store/head-item.ts';
+import { headMoveOf } from '../../functions/lambdas/notify/head-move.ts';
+import { changesOf } from '../../functions/lambdas/notify/span.ts';
+import type { Head } from '../../functions/storage/head.ts';
+import { headToItem, type Item, retiredToItem } from '../../functions/storage/head-item.ts';
 import { filters } from '../../infra/change-feed.ts';
 import { passes } from './event-pattern.ts';
 

@@ -1,11 +1,11 @@
 /** What pushes and polls of a real cluster use, as DynamoDB Local counts it and as it goes over the wire. */
 import { gzipSync } from 'node:zlib';
 import { createApp } from '../../functions/http/app.ts';
-import { mapRoutes } from '../../functions/map/routes.ts';
-import { pushRoutes } from '../../functions/push/routes.ts';
-import { headToItem, itemBytes } from '../../functions/store/head-item.ts';
-import { headPartition } from '../../functions/store/tables.ts';
-import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
+import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
+import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
+import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
+import { headToItem, itemBytes } from '../../functions/storage/head-item.ts';
+import { headPartition } from '../../functions/storage/tables.ts';
 import type { Units } from '../../infra/cost/model.ts';
 import { countCapacity } from '../conformance/consumed-capacity.ts';
 import { headOf } from '../conformance/pushes.ts';

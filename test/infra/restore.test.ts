@@ -8,17 +8,17 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
 import { describe, expect, test } from 'vitest';
-import { CounterConflictError } from '../../functions/errors.ts';
-import type { Head } from '../../functions/store/head.ts';
-import type { Item } from '../../functions/store/head-item.ts';
-import { retireHead } from '../../functions/store/retire.ts';
-import { headPartition, shardOf } from '../../functions/store/tables.ts';
+import { CounterConflictError } from '../../functions/core/errors.ts';
+import type { Head } from '../../functions/storage/head.ts';
+import type { Item } from '../../functions/storage/head-item.ts';
+import { retireHead } from '../../functions/storage/retire.ts';
+import { headPartition, shardOf } from '../../functions/storage/tables.ts';
 import { ROOT } from '../../infra/bundling.ts';
 import { restoreHeads, type Since, UnsafeRestoreError } from '../../infra/restore/restore-heads.ts';
 import { scanTable } from '../../infra/restore/sources.ts';
 import { commit, contentOf, headOf, type PushInit, pushOf } from '../conformance/pushes.ts';
+import { NOW_MS } from '../core/snapshot/builders.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { NOW_MS } from '../snapshot/builders.ts';
 
 const local = engines.find((engine) => engine.name === 'DynamoDB Local');
 const SHARDS = 4;

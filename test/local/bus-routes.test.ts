@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../functions/http/app.ts';
 import { eventRoutes, putEventsRoutes } from '../../functions/local/bus-routes.ts';
 import { LocalBus } from '../../functions/local/event-bus.ts';
-import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
+import { RecordedTelemetry } from '../lambdas/notify/recorded-telemetry.ts';
 import { listen } from './sse.ts';
 
 describe('The local bus', () => {

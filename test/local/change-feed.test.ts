@@ -1,15 +1,15 @@
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBRecord } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { StreamHandler } from '../../functions/lambdas/notify/announce.ts';
+import { headMoveOf } from '../../functions/lambdas/notify/head-move.ts';
 import { ChangeFeed } from '../../functions/local/change-feed.ts';
-import type { StreamHandler } from '../../functions/notify/announce.ts';
-import { headMoveOf } from '../../functions/notify/head-move.ts';
-import { omitCluster } from '../../functions/store/commit.ts';
-import { retireHead } from '../../functions/store/retire.ts';
+import { omitCluster } from '../../functions/storage/commit.ts';
+import { retireHead } from '../../functions/storage/retire.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
-import { push } from '../expire/pushing.ts';
-import { T0 } from '../notify/builders.ts';
-import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
+import { push } from '../lambdas/expire/pushing.ts';
+import { T0 } from '../lambdas/notify/builders.ts';
+import { RecordedTelemetry } from '../lambdas/notify/recorded-telemetry.ts';
 
 const [dynalite] = engines;
 if (dynalite === undefined) throw new Error('No engine runs.');

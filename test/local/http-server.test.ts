@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type App, createApp } from '../../functions/http/app.ts';
 import { CLOSE_GRACE_MS } from '../../functions/http/limits.ts';
 import { type HttpServer, listen } from '../../functions/local/http-server.ts';
-import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
+import { RecordedTelemetry } from '../lambdas/notify/recorded-telemetry.ts';
 
 /** Enough of a loaded machine's time for what takes milliseconds. */
 const SOON_MS = CLOSE_GRACE_MS / 2;

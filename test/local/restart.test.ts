@@ -8,7 +8,7 @@ import { toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { snapshotOf } from '../snapshot/builders.ts';
+import { snapshotOf } from '../core/snapshot/builders.ts';
 
 const MAIN = new URL('../../dist/local/main.js', import.meta.url).pathname;
 

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../functions/client/client.ts';
+import { nanosOfMs, timestampOf } from '../../functions/core/timestamp.ts';
 import { ClusterIdentitySchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type Engine, type LocalService, startService } from '../../functions/local/service.ts';
-import { nanosOfMs, timestampOf } from '../../functions/snapshot/timestamp.ts';
-import type { Tables } from '../../functions/store/tables.ts';
+import type { Tables } from '../../functions/storage/tables.ts';
+import { snapshotOf } from '../core/snapshot/builders.ts';
 import { engines } from '../engines/store.ts';
-import { eventFaults } from '../notify/event-schemas.ts';
-import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
-import { snapshotOf } from '../snapshot/builders.ts';
+import { eventFaults } from '../lambdas/notify/event-schemas.ts';
+import { RecordedTelemetry } from '../lambdas/notify/recorded-telemetry.ts';
 import { type Listener, listen } from './sse.ts';
 
 /** No setting that a deployment may have, but one that a test can wait for. */

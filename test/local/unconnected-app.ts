@@ -1,13 +1,13 @@
 /** The app of the local service, which has every route there is, on stores that answer nothing. */
-import { BUILT_IN_CATALOGUE } from '../../functions/bundle/catalogue.ts';
+import { BUILT_IN_CATALOGUE } from '../../functions/core/bundle/model/catalogue.ts';
 import type { App } from '../../functions/http/app.ts';
+import { ChangeSignal } from '../../functions/http/wait.ts';
 import { localApp } from '../../functions/local/app.ts';
 import { LocalBus } from '../../functions/local/event-bus.ts';
-import { ChangeSignal } from '../../functions/map/wait.ts';
-import { dynamoClient, storeOn } from '../../functions/store/client.ts';
-import { PoolStore } from '../../functions/store/pools.ts';
-import { TrustStore } from '../../functions/store/trust-store.ts';
-import { jsonLinesTelemetry } from '../../functions/telemetry.ts';
+import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
+import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
+import { PoolStore } from '../../functions/storage/pools.ts';
+import { TrustStore } from '../../functions/storage/registrations.ts';
 
 export function unconnectedApp(): App {
   const client = dynamoClient('http://127.0.0.1:1');

@@ -7,30 +7,30 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PERMISSIONS, type Permission } from '../../functions/auth/permissions.ts';
+import { newToken } from '../../functions/auth/static-token.ts';
+import type { Role } from '../../functions/core/registration.ts';
+import { MAX_DISTINCT_KEYS } from '../../functions/core/snapshot/limits.ts';
 import {
   ClusterResourceMapSchema,
   type PurchaseModel,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { PERMISSIONS, type Permission } from '../../functions/http/auth/permissions.ts';
-import { newToken } from '../../functions/http/auth/static-token.ts';
 import { MAX_HEADER_BYTES, MAX_WAITING_INFLATES, MAX_WAITS_PER_CALLER } from '../../functions/http/limits.ts';
 import { routeName } from '../../functions/http/route-name.ts';
 import { PROBLEMS } from '../../functions/http/status.ts';
-import { MAX_DISTINCT_KEYS } from '../../functions/snapshot/limits.ts';
-import { bodyKey } from '../../functions/store/bodies.ts';
-import type { Role } from '../../functions/store/grant.ts';
+import { bodyKey } from '../../functions/storage/contents.ts';
+import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
+import { AUDIENCE, startIssuer, type TestIssuer } from '../auth/issuer.ts';
 import { sendRaw } from '../builders/raw-http.ts';
 import { engines, freshStore } from '../engines/store.ts';
-import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
-import { AUDIENCE, startIssuer, type TestIssuer } from '../http/auth/issuer.ts';
+import { clusterSnapshot } from '../lambdas/map/snapshots.ts';
 import { unconnectedApp } from '../local/unconnected-app.ts';
-import { clusterSnapshot } from '../map/snapshots.ts';
 import { type BrokenService, behindANarrowFront, withoutTrust } from './broken-services.ts';
 import { type Call, headersOf, send, withBody, withHeaders } from './calls.ts';
 import { type Answer, DescribedService, type Document } from './described.ts';
 
 const document = JSON.parse(
-  readFileSync(new URL('../../functions/about/openapi.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../functions/lambdas/about/openapi.json', import.meta.url), 'utf8'),
 ) as Document;
 const described = new DescribedService(document);
 const OPERATIONS = described.operations;

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../functions/openapi/operations.ts';
 import { DescribedService, type Document } from './described.ts';
 import { makeDocument } from './make-document.ts';
 
-const FILE = fileURLToPath(new URL('../../functions/about/openapi.json', import.meta.url));
+const FILE = fileURLToPath(new URL('../../functions/lambdas/about/openapi.json', import.meta.url));
 
 /** Of a method that a path does not know, and of the guard of the open local service. */
 const OF_NO_OPERATION = [

@@ -9,8 +9,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
 import { pythonPrograms } from '../builders/python-programs.ts';
-import { type GuardedService, startGuardedService } from '../http/auth/guarded-service.ts';
 
 const SCHEMATHESIS = 'schemathesis==4.32.5';
 const CONFIG = fileURLToPath(new URL('schemathesis.toml', import.meta.url));

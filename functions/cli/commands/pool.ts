@@ -1,12 +1,12 @@
 import { toJsonString } from '@bufbuild/protobuf';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseEntityTags } from '../../core/entity-tags.ts';
 import {
   PoolListSchema,
   PoolSchema,
   type StoredPool,
   StoredPoolSchema,
 } from '../../gen/bundle/v1/pool_pb.ts';
-import { parseEntityTags } from '../../http/entity-tags.ts';
 import { UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseNonEmpty } from '../id-arguments.ts';

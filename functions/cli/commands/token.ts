@@ -1,14 +1,20 @@
 import { toJsonString } from '@bufbuild/protobuf';
 import { Command, Option } from 'commander';
+import { newToken, tokenDigest } from '../../auth/static-token.ts';
 import { IssuedTokenSchema, TokenSchema } from '../../gen/resourcemap/v1/access_pb.ts';
-import { newToken, tokenDigest } from '../../http/auth/static-token.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { withGlobalOptions } from '../global-options.ts';
-import { accessClientOf, parseLifetime, type RightsOptions, rightsOf, withRights } from '../grant-options.ts';
-import { tokenTable } from '../grant-tables.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
+import {
+  accessClientOf,
+  parseLifetime,
+  type RightsOptions,
+  rightsOf,
+  withRights,
+} from '../registration-options.ts';
+import { tokenTable } from '../registration-tables.ts';
 
 interface IssueOptions extends RightsOptions {
   readonly lifetime?: bigint;

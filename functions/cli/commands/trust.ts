@@ -1,15 +1,21 @@
 import { toJsonString } from '@bufbuild/protobuf';
 import { Command, Option } from 'commander';
-import { jwksFault } from '../../access/jwks-fault.ts';
+import { jwksFault } from '../../auth/jwks-fault.ts';
 import { RegistrationSchema } from '../../gen/resourcemap/v1/access_pb.ts';
 import { UsageError } from '../failure.ts';
 import { type GlobalOptions, withGlobalOptions } from '../global-options.ts';
-import { accessClientOf, type RightsOptions, rightsOf, rightsText, withRights } from '../grant-options.ts';
-import { registrationTable } from '../grant-tables.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
 import { readInput } from '../input-file.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
+import {
+  accessClientOf,
+  type RightsOptions,
+  rightsOf,
+  rightsText,
+  withRights,
+} from '../registration-options.ts';
+import { registrationTable } from '../registration-tables.ts';
 
 interface AddOptions extends RightsOptions {
   readonly issuer: string;

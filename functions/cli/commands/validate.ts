@@ -1,8 +1,8 @@
 import { create, toJson } from '@bufbuild/protobuf';
 import { Command } from 'commander';
+import type { Findings } from '../../core/findings.ts';
+import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
 import { FindingSchema, ValidateResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
-import type { Findings } from '../../snapshot/findings.ts';
-import { checkSnapshot } from '../../snapshot/rules/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findingLines, tellFailureOf } from '../failure.ts';
 import { problemLine, resultLine } from '../file-result.ts';

@@ -4,7 +4,7 @@
  */
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ClusterResourceMap } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { NOW_MS, snapshotOf } from '../../snapshot/builders.ts';
+import { NOW_MS, snapshotOf } from '../../core/snapshot/builders.ts';
 
 /** Writers of one group push the same at the same counter; two groups never do. */
 export type Group = 0 | 1;

@@ -11,10 +11,10 @@ import {
   GlobalResourceMapSchema,
 } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { createApp } from '../../../functions/http/app.ts';
-import { mapRoutes } from '../../../functions/map/routes.ts';
-import { pushRoutes } from '../../../functions/push/routes.ts';
-import { dynamoClient, storeOn } from '../../../functions/store/client.ts';
-import { jsonLinesTelemetry } from '../../../functions/telemetry.ts';
+import { mapRoutes } from '../../../functions/lambdas/map/routes.ts';
+import { pushRoutes } from '../../../functions/lambdas/push/routes.ts';
+import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
+import { dynamoClient, storeOn } from '../../../functions/storage/client.ts';
 import type { Line, PushAnswer } from './history.ts';
 import { FIRST_COUNTER, type Group, millisAt, pushOfSnapshot, snapshotAt } from './plan.ts';
 

@@ -1,10 +1,10 @@
 import { toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { gzip } from '../../../functions/core/map/splice-gzip.ts';
+import { spliceMapJson } from '../../../functions/core/map/splice-json.ts';
+import { spliceMapProtobuf } from '../../../functions/core/map/splice-protobuf.ts';
+import { encodeBody } from '../../../functions/core/snapshot/canonical.ts';
 import { ClusterResourceMapSchema } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { gzip } from '../../../functions/globalmap/splice-gzip.ts';
-import { spliceMapJson } from '../../../functions/globalmap/splice-json.ts';
-import { spliceMapProtobuf } from '../../../functions/globalmap/splice-protobuf.ts';
-import { encodeBody } from '../../../functions/snapshot/canonical.ts';
 import type { Case } from '../case.ts';
 import { readCases, seeds } from '../corpus.ts';
 import { targetOf } from './index.ts';

@@ -6,7 +6,26 @@
 import assert from 'node:assert/strict';
 import { constants, crc32, deflateRawSync, gunzipSync } from 'node:zlib';
 import { clone, create, fromBinary, fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
-import { InvalidSnapshotError, ResourceMapError } from '../../../functions/errors.ts';
+import { InvalidSnapshotError, ResourceMapError } from '../../../functions/core/errors.ts';
+import { inIdOrder, type MapEntry } from '../../../functions/core/map/entry.ts';
+import { Fragment } from '../../../functions/core/map/fragment.ts';
+import { jsonMembers } from '../../../functions/core/map/json-members.ts';
+import { inChunks, type Payload, type Piece, plain } from '../../../functions/core/map/pieces.ts';
+import { gzip } from '../../../functions/core/map/splice-gzip.ts';
+import { spliceMapJson } from '../../../functions/core/map/splice-json.ts';
+import { spliceMapProtobuf } from '../../../functions/core/map/splice-protobuf.ts';
+import { acceleratorTotals } from '../../../functions/core/snapshot/accelerators.ts';
+import { encodeBody } from '../../../functions/core/snapshot/canonical.ts';
+import { bodyIdOf } from '../../../functions/core/snapshot/content.ts';
+import { decodeMessage, decodeSnapshot } from '../../../functions/core/snapshot/decode.ts';
+import { identityOf } from '../../../functions/core/snapshot/identity.ts';
+import {
+  checkNodeTypeSuccession,
+  checkSnapshot,
+  nodeTypeFacts,
+  nodeTypeFactsOfBody,
+} from '../../../functions/core/snapshot/rules/index.ts';
+import { nanosOf, timestampOf } from '../../../functions/core/timestamp.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
@@ -14,26 +33,7 @@ import {
   GlobalResourceMapSchema,
 } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { FindingSchema, ValidateResultSchema } from '../../../functions/gen/resourcemap/v1/service_pb.ts';
-import { inIdOrder, type MapEntry } from '../../../functions/globalmap/entry.ts';
-import { Fragment } from '../../../functions/globalmap/fragment.ts';
-import { jsonMembers } from '../../../functions/globalmap/json-members.ts';
-import { inChunks, type Payload, type Piece, plain } from '../../../functions/globalmap/pieces.ts';
-import { gzip } from '../../../functions/globalmap/splice-gzip.ts';
-import { spliceMapJson } from '../../../functions/globalmap/splice-json.ts';
-import { spliceMapProtobuf } from '../../../functions/globalmap/splice-protobuf.ts';
 import { problemOf } from '../../../functions/http/problem.ts';
-import { acceleratorTotals } from '../../../functions/snapshot/accelerators.ts';
-import { bodyIdOf } from '../../../functions/snapshot/body.ts';
-import { encodeBody } from '../../../functions/snapshot/canonical.ts';
-import { decodeMessage, decodeSnapshot } from '../../../functions/snapshot/decode.ts';
-import { identityOf } from '../../../functions/snapshot/identity.ts';
-import {
-  checkNodeTypeSuccession,
-  checkSnapshot,
-  nodeTypeFacts,
-  nodeTypeFactsOfBody,
-} from '../../../functions/snapshot/rules/index.ts';
-import { nanosOf, timestampOf } from '../../../functions/snapshot/timestamp.ts';
 import type { Case, Target } from '../case.ts';
 
 /** After every real snapshot was taken, so that a mutated one has a future, too. */

@@ -16,7 +16,7 @@ import { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
 import type { DynamoDBBatchResponse, DynamoDBStreamEvent } from 'aws-lambda';
 import { type BusEvent, LocalBus } from '../../../functions/local/event-bus.ts';
 import { type StreamReader, startStreamReader } from '../../../functions/local/stream-reader.ts';
-import { jsonLinesTelemetry } from '../../../functions/telemetry.ts';
+import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../../infra/functions.ts';
 import { localClient } from '../../engines/dynamodb-local.ts';
 import { passes } from '../event-pattern.ts';

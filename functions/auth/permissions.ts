@@ -1,0 +1,58 @@
+/**
+ * Who may do what: every route of every app, and what each role may do there. A route
+ * that is not named here is answered to nobody.
+ */
+import type { Role } from '../core/registration.ts';
+
+/**
+ * How far a role reaches on a route. `own`: the cluster that the URL names must be the
+ * agent's. `filtered`: the URL names none, and the route itself keeps the agent to its own.
+ */
+export type Reach = 'all' | 'own' | 'filtered';
+
+/** `open`: no token is asked for. */
+export type Permission = 'open' | Readonly<Partial<Record<Role, Reach>>>;
+
+const AGENT: Permission = { agent: 'own' };
+const SCHEDULER: Permission = { scheduler: 'all' };
+const ADMIN: Permission = { admin: 'all' };
+const POOLS: Permission = { scheduler: 'all', admin: 'all' };
+const STATUS: Permission = { agent: 'own', scheduler: 'all', admin: 'all' };
+
+/** By {@link routeName}. */
+export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Permission>([
+  ['PUT /v1/clusters/{id}/snapshot', AGENT],
+  // The rules alone: nothing of any cluster is read.
+  ['POST /v1/snapshots/validate', { agent: 'all' }],
+  ['DELETE /v1/clusters/{id}', { agent: 'own', admin: 'all' }],
+
+  ['GET /v1/clusters', { agent: 'filtered', scheduler: 'all', admin: 'all' }],
+  ['GET /v1/clusters/{id}', STATUS],
+  ['GET /v1/clusters/{id}/snapshot', STATUS],
+
+  ['GET /v1/map', SCHEDULER],
+  ['GET /v1/map/clock', SCHEDULER],
+  ['POST /v1/map/sync', SCHEDULER],
+  ['GET /v1/capacity', SCHEDULER],
+  ['POST /v1/capacity/fit', SCHEDULER],
+  ['POST /v1/bundles/validate', SCHEDULER],
+  ['POST /v1/bundles/plan', SCHEDULER],
+  ['GET /local/events', SCHEDULER],
+
+  ['GET /v1/pools', POOLS],
+  ['GET /v1/pools/{name}', POOLS],
+  // Where every bundle may land is an operator's to say.
+  ['PUT /v1/pools/{name}', ADMIN],
+  ['DELETE /v1/pools/{name}', ADMIN],
+
+  ['POST /v1/registrations', ADMIN],
+  ['GET /v1/registrations', ADMIN],
+  ['DELETE /v1/registrations/{id}', ADMIN],
+  ['POST /v1/tokens', ADMIN],
+  ['GET /v1/tokens', ADMIN],
+  ['DELETE /v1/tokens/{id}', ADMIN],
+
+  ['GET /healthz', 'open'],
+  ['GET /openapi.json', 'open'],
+  ['GET /', 'open'],
+]);

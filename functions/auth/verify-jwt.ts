@@ -1,0 +1,114 @@
+/** Checks a JWT of a registered issuer. */
+import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import { ResourceMapError } from '../core/errors.ts';
+import { quote } from '../core/quote.ts';
+import type { Registration } from '../core/registration.ts';
+import { MAX_AUDIENCES } from '../http/limits.ts';
+import type { IssuerKeys } from './issuer-keys.ts';
+
+/**
+ * Signatures that are taken. All have a private and a public key: with a shared secret
+ * (HS256), who can check a token could make one, and the public key would do for a secret.
+ */
+export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const;
+
+/** Seconds by which the clocks of the issuer and of the service may differ: several times what NTP leaves. */
+export const CLOCK_TOLERANCE_S = 30;
+
+/** What a token says of itself, before anything of it is checked. */
+export interface ClaimedIdentity {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly subject: string;
+}
+
+/** @throws ResourceMapError `invalid_token` */
+export function claimedIdentity(token: string): ClaimedIdentity {
+  let claims: JWTPayload;
+  let algorithm: string | undefined;
+  try {
+    algorithm = decodeProtectedHeader(token).alg;
+    claims = decodeJwt(token);
+  } catch (cause) {
+    throw invalid('The token is neither a JWT nor one that this service issued', cause);
+  }
+  // Said here, so that whoever tries costs no look-up.
+  if (!ALGORITHMS.some((allowed) => allowed === algorithm)) {
+    throw invalid(`The token is signed with ${quote(String(algorithm))}; taken are ${ALGORITHMS.join(', ')}`);
+  }
+  const { iss, sub, aud } = claims;
+  const audiences = typeof aud === 'string' ? [aud] : aud;
+  if (typeof iss !== 'string' || typeof sub !== 'string' || !isTextList(audiences)) {
+    throw invalid('The token lacks an issuer (iss), an audience (aud) or a subject (sub)');
+  }
+  if (audiences.length > MAX_AUDIENCES) {
+    throw invalid(`The token has ${audiences.length} audiences; at most ${MAX_AUDIENCES} are looked at`);
+  }
+  return { issuer: iss, audiences, subject: sub };
+}
+
+/**
+ * Checks that the token is signed by a key of the registration, is for its audience and
+ * subject, and is in force.
+ *
+ * @param now of the service
+ * @throws ResourceMapError `invalid_token`, `issuer_unavailable`
+ */
+export async function verifyJwt(
+  token: string,
+  registration: Registration,
+  keys: IssuerKeys,
+  now: Date,
+): Promise<void> {
+  const { issuer, audience, subject } = registration;
+  try {
+    await jwtVerify(token, keys.of(issuer, registration.keys), {
+      algorithms: [...ALGORITHMS],
+      issuer,
+      audience,
+      subject,
+      // A token that never expires cannot be lost without harm.
+      requiredClaims: ['exp'],
+      clockTolerance: CLOCK_TOLERANCE_S,
+      currentDate: now,
+    });
+  } catch (error) {
+    if (error instanceof ResourceMapError) throw error;
+    throw invalid(faultOf(error, token, now), error);
+  }
+}
+
+function faultOf(error: unknown, token: string, now: Date): string {
+  const { exp, nbf } = decodeJwt(token);
+  const clock = `the clock of this service says ${now.toISOString()}`;
+  if (error instanceof errors.JWTExpired) return `The token expired at ${instant(exp)}; ${clock}`;
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'nbf' && error.reason === 'check_failed') {
+      return `The token is not valid before ${instant(nbf)}; ${clock}`;
+    }
+    return `The token's claim ${quote(error.claim)} is missing or not what it must be`;
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
+    const { kid } = decodeProtectedHeader(token);
+    return `The issuer has no key ${kid === undefined ? 'for the token, which names none (kid)' : quote(kid)}`;
+  }
+  if (error instanceof errors.JWKSMultipleMatchingKeys) {
+    return 'The issuer has several keys, and the token does not name the one that signed it (kid)';
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature does not hold";
+  return 'The token cannot be checked';
+}
+
+/** A moment of a token's claim, which may be any number. */
+function instant(seconds: number | undefined): string {
+  const date = new Date((seconds ?? Number.NaN) * 1_000);
+  return Number.isNaN(date.getTime()) ? quote(String(seconds)) : date.toISOString();
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((entry) => typeof entry === 'string');
+}
+
+function invalid(detail: string, cause?: unknown): ResourceMapError {
+  return new ResourceMapError('invalid_token', `${detail}.`, {}, { cause });
+}

@@ -1,0 +1,135 @@
+/** Fit answers as the API writes them. */
+import { create } from '@bufbuild/protobuf';
+import {
+  type FitCandidate,
+  FitCandidateSchema,
+  type FitResponse,
+  FitResponseSchema,
+  type PackedNodes,
+  PackedNodesSchema,
+  type ShapeFit as ShapeFitMessage,
+  ShapeFitSchema,
+  type TargetReference,
+  TargetReferenceSchema,
+} from '../../../gen/resourcemap/v1/capacity_pb.ts';
+import { timestampOf } from '../../timestamp.ts';
+import { formatFraction } from '../decimal.ts';
+import type { Bounds } from '../monotone.ts';
+import { count } from '../view/histogram.ts';
+import { numbersByKey } from '../view/target-row.ts';
+import type { TargetView } from '../view/view.ts';
+import type { CandidateFit, ShapeFit } from './fit.ts';
+import type { RoomPacking } from './room.ts';
+import { newNodesOf } from './scale-out.ts';
+
+/** @param maxCandidates candidates written for each shape; the others are counted */
+export function fitResponse(answers: readonly ShapeFit[], maxCandidates: number): FitResponse {
+  return create(FitResponseSchema, { shapes: answers.map((answer) => shapeMessage(answer, maxCandidates)) });
+}
+
+function shapeMessage(answer: ShapeFit, maxCandidates: number): ShapeFitMessage {
+  const { shape, fits, maxChains, candidates, reason } = answer;
+  const bounds = boundsOf(maxChains);
+  return create(ShapeFitSchema, {
+    name: shape.name,
+    chains: shape.chains,
+    ...(fits === undefined ? {} : { fits }),
+    ...('exact' in bounds
+      ? { maxChains: bounds.exact }
+      : { maxChainsAtLeast: bounds.atLeast, maxChainsAtMost: bounds.atMost }),
+    candidates: candidates.slice(0, maxCandidates).map(candidateMessage),
+    omittedCandidates: Math.max(0, candidates.length - maxCandidates),
+    reason,
+  });
+}
+
+function candidateMessage(answer: CandidateFit): FitCandidate {
+  const { candidate, fits, fitsWithScaleOut, witness, scaleOut, cost, reason } = answer;
+  const bounds = boundsOf(answer.maxChains);
+  const price = cost === undefined ? undefined : formatFraction(cost.perHour);
+  return create(FitCandidateSchema, {
+    clusterId: candidate.cluster.view.clusterId,
+    fabricId: candidate.fabricId,
+    zone: candidate.zone,
+    targets: candidate.targets.map(targetReference),
+    ...(fits === undefined ? {} : { fits }),
+    ...('exact' in bounds
+      ? { maxChains: bounds.exact }
+      : { maxChainsAtLeast: bounds.atLeast, maxChainsAtMost: bounds.atMost }),
+    ...(fitsWithScaleOut === undefined ? {} : { fitsWithScaleOut }),
+    ...scaleOutBounds(answer.maxChainsWithScaleOut),
+    scaleOutNodes: scaleOut === undefined ? [] : scaleOutNodes(scaleOut),
+    witness: witness === undefined ? [] : packedNodes(witness),
+    ...(cost === undefined || price === undefined
+      ? {}
+      : {
+          pricePerHour: { currencyCode: cost.currency, decimalAmount: price.amount },
+          priceRoundedUp: price.roundedUp,
+        }),
+    reason,
+    logicalCounter: candidate.cluster.counter,
+    collectedAt: timestampOf(candidate.cluster.collectedAtNanos),
+  });
+}
+
+function targetReference({ poolId, nodeTypeId }: TargetView): TargetReference {
+  return create(TargetReferenceSchema, { poolId, nodeTypeId });
+}
+
+function boundsOf({
+  atLeast,
+  atMost,
+}: Bounds): { readonly exact: bigint } | { readonly atLeast: bigint; readonly atMost: bigint } {
+  return atLeast === atMost
+    ? { exact: BigInt(atLeast) }
+    : { atLeast: BigInt(atLeast), atMost: BigInt(atMost) };
+}
+
+function scaleOutBounds(
+  bounds: Bounds | undefined,
+): Pick<
+  FitCandidate,
+  'maxChainsWithScaleOut' | 'maxChainsWithScaleOutAtLeast' | 'maxChainsWithScaleOutAtMost'
+> {
+  if (bounds === undefined) return {};
+  const known = boundsOf(bounds);
+  return 'exact' in known
+    ? { maxChainsWithScaleOut: known.exact }
+    : { maxChainsWithScaleOutAtLeast: known.atLeast, maxChainsWithScaleOutAtMost: known.atMost };
+}
+
+function scaleOutNodes({ room, packing }: RoomPacking): FitCandidate['scaleOutNodes'] {
+  return create(FitCandidateSchema, {
+    scaleOutNodes: [...newNodesOf(room, packing)].map(([index, nodes]) => ({
+      poolId: room.candidate.targets[index]?.poolId ?? '',
+      nodeTypeId: room.candidate.targets[index]?.nodeTypeId ?? '',
+      nodes: BigInt(nodes),
+    })),
+  }).scaleOutNodes;
+}
+
+/** The nodes of a packing on which the question's pods stand. */
+function packedNodes({ room, packing }: RoomPacking): PackedNodes[] {
+  const { candidate } = room;
+  return packing.flatMap(({ bin, bins, items }) => {
+    const nodes = room.bins[bin];
+    const target = candidate.targets[nodes?.target ?? -1];
+    if (nodes === undefined || target === undefined) return [];
+    const demand = new Map<number, number>();
+    const pods: { podIndex: number; acceleratorCount: number; pods: number }[] = [];
+    for (const { item, count: each } of items) {
+      const asked = candidate.classes[item - room.demandClasses];
+      if (asked === undefined) count(demand, room.demandClass(item)?.size ?? 0, each);
+      else pods.push({ podIndex: asked.podIndex, acceleratorCount: asked.accelerators, pods: each });
+    }
+    if (pods.length === 0) return [];
+    return create(PackedNodesSchema, {
+      poolId: target.poolId,
+      nodeTypeId: target.nodeTypeId,
+      nodes: BigInt(bins),
+      free: nodes.size,
+      demandPods: numbersByKey(demand),
+      pods,
+    });
+  });
+}

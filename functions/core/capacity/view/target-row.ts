@@ -1,0 +1,92 @@
+/** Targets as the API writes them. */
+import { create } from '@bufbuild/protobuf';
+import { type Duration, DurationSchema } from '@bufbuild/protobuf/wkt';
+import { type TargetCapacity, TargetCapacitySchema } from '../../../gen/resourcemap/v1/capacity_pb.ts';
+import { timestampOf } from '../../timestamp.ts';
+import { headroomNodes } from './headroom.ts';
+import { type Histogram, volume } from './histogram.ts';
+import { deficitOf } from './served-demand.ts';
+import type { ClusterView, TargetView } from './view.ts';
+
+/** A cluster's view with what its head says: which snapshot it is of, and when that was taken. */
+export interface DatedView {
+  readonly view: ClusterView;
+  readonly counter: bigint;
+  /** Nanoseconds since the epoch, by the agent's clock. */
+  readonly collectedAtNanos: bigint;
+}
+
+/** @param nowNanos the service's clock, nanoseconds since the epoch, from which ages are counted */
+export function targetCapacity(
+  { view, counter, collectedAtNanos }: DatedView,
+  target: TargetView,
+  nowNanos: bigint,
+): TargetCapacity {
+  const { occupancy, demand, served } = target;
+  const deficit = deficitOf(demand, served);
+  const headroom = headroomNodes(target.headroom, target.acceleratorsPerNode);
+  return create(TargetCapacitySchema, {
+    clusterId: view.clusterId,
+    provider: view.provider,
+    region: view.region,
+    site: view.site,
+    poolId: target.poolId,
+    nodeTypeId: target.nodeTypeId,
+    instanceType: target.instanceType,
+    acceleratorModel: target.acceleratorModel,
+    acceleratorsPerNode: target.acceleratorsPerNode,
+    purchaseModel: target.purchaseModel,
+    zone: target.zone,
+    fabricId: target.fabricId,
+    ...(target.rdmaReady === undefined ? {} : { rdmaReady: target.rdmaReady }),
+    eligible: target.eligible,
+    ...(target.price === undefined
+      ? {}
+      : { pricePerNodeHour: { currencyCode: target.price.currency, decimalAmount: target.price.text } }),
+    ...(target.maxRunDuration === undefined ? {} : { maxRunDuration: target.maxRunDuration }),
+    nodes: occupancy.nodes,
+    idleNodes: occupancy.idleNodes,
+    ...(target.pendingNodes === undefined ? {} : { pendingNodes: target.pendingNodes }),
+    accelerators: occupancy.total,
+    allocated: occupancy.allocated,
+    external: occupancy.external,
+    unavailable: occupancy.unavailable,
+    free: occupancy.free,
+    freeHistogram: numbersByKey(occupancy.freeNodes),
+    freeHistogramAfterDemand: numbersByKey(served.freeNodesAfter),
+    pendingDemand: uint64(volume(demand.pending)),
+    reservedDemand: uint64(volume(demand.reserved)),
+    deficit: uint64(volume(deficit.pending) + volume(deficit.reserved)),
+    pendingPods: bigintsByKey(demand.pending),
+    reservedPods: bigintsByKey(demand.reserved),
+    pendingDeficitPods: bigintsByKey(deficit.pending),
+    reservedDeficitPods: bigintsByKey(deficit.reserved),
+    deficitUndecided: served.undecided,
+    ...(headroom === undefined ? {} : { headroomNodes: BigInt(headroom) }),
+    logicalCounter: counter,
+    collectedAt: timestampOf(collectedAtNanos),
+    age: ageOf(collectedAtNanos, nowNanos),
+  });
+}
+
+/** An agent's clock may be ahead of ours; nothing is younger than now. */
+export function ageOf(collectedAtNanos: bigint, nowNanos: bigint): Duration {
+  const nanos = nowNanos > collectedAtNanos ? nowNanos - collectedAtNanos : 0n;
+  return create(DurationSchema, { seconds: nanos / 1_000_000_000n, nanos: Number(nanos % 1_000_000_000n) });
+}
+
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+/** Sums over made-up clusters can leave the wire's range; they stop at its end and never wrap. */
+export function uint64(value: bigint): bigint {
+  return value > MAX_UINT64 ? MAX_UINT64 : value;
+}
+
+/** A histogram as the wire's map. Its keys are numbers, so no key can name a property that an object has. */
+export function numbersByKey(histogram: Histogram): Record<number, number> {
+  return Object.fromEntries(histogram);
+}
+
+export function bigintsByKey(histogram: Histogram): Record<number, bigint> {
+  return Object.fromEntries([...histogram].map(([size, times]) => [size, BigInt(times)]));
+}

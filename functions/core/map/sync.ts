@@ -1,0 +1,134 @@
+/**
+ * What a caller has to be told so that its replica becomes the map.
+ *
+ * Sync is stateless: the caller's clock says what it has. A cluster's counter names one push, so
+ * an equal counter means that the caller has everything. Where the counter is lower, the head's
+ * `contentSinceCounter`, the counter at which the present content first appeared, decides: a
+ * caller at or above it already holds the content and needs only the new counter and time.
+ */
+
+import type { WireFormat } from '../snapshot/decode.ts';
+import { compareUtf8 } from '../utf8-order.ts';
+import { clockEtag } from './clock.ts';
+import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
+import { type FilterFacts, type MapFilter, matcher } from './filter.ts';
+
+/** What sync needs to know of a cluster that is in the map. */
+export interface SyncHead extends ClusterVersion, FilterFacts {
+  /** The counter at which the present content first appeared. */
+  readonly contentSinceCounter: bigint;
+  /**
+   * The service's time, milliseconds since the epoch, since which the map has shown the present
+   * content: when it first appeared, or when the cluster last returned to the map.
+   */
+  readonly contentSinceMs: number;
+}
+
+/** What the caller asks. */
+export interface SyncQuestion<H extends SyncHead> {
+  /** Every cluster that is in the map, in any order, each once. */
+  readonly heads: readonly H[];
+  /** What the caller has: counter by cluster id. */
+  readonly callerClock: ReadonlyMap<string, bigint>;
+  readonly filter: MapFilter;
+  /** Of the answer, and so of the etag. */
+  readonly format: WireFormat;
+  /** How large the answer may be, in bytes before compression. */
+  readonly maxBytes: number;
+  /** Bytes that the cluster's snapshot takes in the answer, before compression. */
+  readonly snapshotBytes: (head: H) => number;
+}
+
+/** What to answer. */
+export interface SyncPlan<H extends SyncHead> {
+  /** Clusters whose snapshot is to be sent, in the order in which they are to be sent. */
+  readonly changed: readonly H[];
+  /** Clusters whose content the caller has, at a newer counter and time. */
+  readonly refreshed: readonly H[];
+  /** Clusters of the caller's clock that are not in the map, or no longer match the filter. */
+  readonly omitted: readonly string[];
+  /** False where changed snapshots had to be left for the next answer. */
+  readonly complete: boolean;
+  /** Of the whole map under this filter, which is the caller's once `complete` is true. */
+  readonly etag: string;
+}
+
+/** An answer with its snapshots at hand, ready to be spliced. */
+export interface SyncAnswer {
+  readonly changed: readonly MapEntry[];
+  readonly refreshed: readonly ClusterVersion[];
+  readonly omitted: readonly string[];
+  readonly complete: boolean;
+  readonly etag: string;
+}
+
+/** Tag, length, id, Timestamp and counter of a refreshed or omitted cluster, without the id. */
+const VERSION_BYTES = 32;
+
+/**
+ * Plans an answer.
+ *
+ * `refreshed` and `omitted` are always whole and count against the budget; `changed` takes what
+ * the budget leaves, in the order of {@link inSendingOrder}, and at least one snapshot, so that
+ * every answer brings the caller closer, however small its budget.
+ *
+ * A caller's counter *above* the head's comes from a history that this table does not have: the
+ * table was restored to an earlier point, or the caller's clock is damaged. What the caller
+ * holds then says nothing about what is here, so the snapshot is sent whole.
+ */
+export function planSync<H extends SyncHead>(question: SyncQuestion<H>): SyncPlan<H> {
+  const { callerClock, filter, format, maxBytes, snapshotBytes } = question;
+  const heads = question.heads.filter(matcher(filter));
+
+  const differing: H[] = [];
+  const refreshed: H[] = [];
+  for (const head of heads) {
+    const held = callerClock.get(head.clusterId);
+    if (held === head.counter) continue;
+    if (held !== undefined && held >= head.contentSinceCounter && held < head.counter) refreshed.push(head);
+    else differing.push(head);
+  }
+
+  const present = new Set(heads.map((head) => head.clusterId));
+  const omitted = [...callerClock.keys()].filter((id) => !present.has(id)).sort(compareUtf8);
+
+  let left = maxBytes;
+  for (const { clusterId } of refreshed) left -= clusterId.length + VERSION_BYTES;
+  for (const clusterId of omitted) left -= clusterId.length + VERSION_BYTES;
+  const changed: H[] = [];
+  for (const head of inSendingOrder(differing, callerClock)) {
+    left -= snapshotBytes(head);
+    if (left < 0 && changed.length > 0) break;
+    changed.push(head);
+  }
+
+  return {
+    changed,
+    refreshed: inIdOrder(refreshed),
+    omitted,
+    complete: changed.length === differing.length,
+    etag: clockEtag(heads, filter, format),
+  };
+}
+
+/**
+ * The order in which changed clusters are sent. The first place belongs to the change that has
+ * stood longest of all: whatever else happens between two answers is younger, so every change
+ * comes to the front after as many answers as there were older ones, even where each answer
+ * carries a single snapshot. Then come the clusters that the caller lacks, since knowing
+ * nothing of a cluster is worse than knowing something old, and then the rest, each group
+ * longest-standing first.
+ */
+function inSendingOrder<H extends SyncHead>(
+  differing: readonly H[],
+  callerClock: ReadonlyMap<string, bigint>,
+): readonly H[] {
+  const byAge = differing.toSorted(
+    (a, b) => a.contentSinceMs - b.contentSinceMs || compareUtf8(a.clusterId, b.clusterId),
+  );
+  const [longestStanding, ...others] = byAge;
+  if (longestStanding === undefined) return [];
+  const lacking = others.filter((head) => !callerClock.has(head.clusterId));
+  const held = others.filter((head) => callerClock.has(head.clusterId));
+  return [longestStanding, ...lacking, ...held];
+}

@@ -1,0 +1,94 @@
+/**
+ * The node type facts of a stored body, without decoding the rest of it. They are wanted
+ * of the previous body whenever a push brings new content, and what a body is mostly made
+ * of, occupancy and jobs, says nothing about them.
+ */
+import { BinaryReader, type WireType } from '@bufbuild/protobuf/wire';
+import {
+  CapacityPoolSchema,
+  ClusterResourceMapSchema,
+  HourlyPriceSchema,
+  NodeTypeCapacitySchema,
+} from '../../../gen/resourcemap/v1/resource_map_pb.ts';
+import type { NodeTypeFacts } from './node-type-succession.ts';
+
+const { capacityPools } = ClusterResourceMapSchema.field;
+const { id: poolId, nodeTypes } = CapacityPoolSchema.field;
+const {
+  id: nodeTypeId,
+  acceleratorModel,
+  acceleratorsPerNode,
+  pricePerNodeHour,
+  purchaseModel,
+} = NodeTypeCapacitySchema.field;
+const { currencyCode } = HourlyPriceSchema.field;
+
+/**
+ * The facts of every node type, in the order of the body. The body is one that the service
+ * encoded: each singular field stands once.
+ *
+ * @throws Error where the bytes are no Protobuf message
+ */
+export function nodeTypeFactsOfBody(body: Uint8Array): readonly NodeTypeFacts[] {
+  const facts: NodeTypeFacts[] = [];
+  let position = 0;
+  readFields(body, (field, reader) => {
+    if (field !== capacityPools.number) return false;
+    facts.push(...readPool(reader.bytes(), `capacity_pools[${position++}]`));
+    return true;
+  });
+  return facts;
+}
+
+function readPool(bytes: Uint8Array, path: string): readonly NodeTypeFacts[] {
+  let id = '';
+  const types: Omit<NodeTypeFacts, 'poolId'>[] = [];
+  readFields(bytes, (field, reader) => {
+    if (field === poolId.number) id = reader.string();
+    else if (field === nodeTypes.number)
+      types.push(readNodeType(reader.bytes(), `${path}.node_types[${types.length}]`));
+    else return false;
+    return true;
+  });
+  return types.map((type) => ({ ...type, poolId: id }));
+}
+
+function readNodeType(bytes: Uint8Array, path: string): Omit<NodeTypeFacts, 'poolId'> {
+  const facts = {
+    nodeTypeId: '',
+    path,
+    acceleratorModel: '',
+    acceleratorsPerNode: 0,
+    currencyCode: undefined as string | undefined,
+    purchaseModel: 0,
+  };
+  readFields(bytes, (field, reader) => {
+    if (field === nodeTypeId.number) facts.nodeTypeId = reader.string();
+    else if (field === acceleratorModel.number) facts.acceleratorModel = reader.string();
+    else if (field === acceleratorsPerNode.number) facts.acceleratorsPerNode = reader.uint32();
+    else if (field === pricePerNodeHour.number) facts.currencyCode = readCurrency(reader.bytes());
+    else if (field === purchaseModel.number) facts.purchaseModel = reader.int32();
+    else return false;
+    return true;
+  });
+  return facts;
+}
+
+function readCurrency(bytes: Uint8Array): string {
+  let code = '';
+  readFields(bytes, (field, reader) => {
+    if (field !== currencyCode.number) return false;
+    code = reader.string();
+    return true;
+  });
+  return code;
+}
+
+/** Offers each field of a message to `take`, which reads it or returns false to have it skipped. */
+function readFields(bytes: Uint8Array, take: (field: number, reader: BinaryReader) => boolean): void {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [field, wireType]: [number, WireType] = reader.tag();
+    if (!take(field, reader)) reader.skip(wireType, field);
+  }
+}

@@ -1,0 +1,58 @@
+/** What the open routes answer, for the OpenAPI document. */
+import type { Operations } from '../../openapi/operation.ts';
+
+export const ABOUT_OPERATIONS = {
+  'GET /': {
+    id: 'listResources',
+    tag: 'about',
+    summary: 'List what there is',
+    description: 'The name of the service and the routes of its API.',
+    answers: {
+      200: {
+        description: 'Name and routes.',
+        body: {
+          type: 'object',
+          properties: {
+            service: { const: 'resource-map' },
+            resources: { type: 'array', items: { type: 'string', pattern: '^[A-Z]+ /' } },
+          },
+          required: ['service', 'resources'],
+        },
+      },
+    },
+    problems: [],
+  },
+  'GET /healthz': {
+    id: 'getHealth',
+    tag: 'about',
+    summary: 'Ask whether the service is up',
+    description: 'Says that requests are answered. The store is not asked.',
+    answers: {
+      200: {
+        description: 'It is.',
+        body: { type: 'object', properties: { status: { const: 'ok' } }, required: ['status'] },
+      },
+    },
+    problems: [],
+  },
+  'GET /openapi.json': {
+    id: 'getOpenApi',
+    tag: 'about',
+    summary: 'Fetch this document',
+    description: 'The description of the API in OpenAPI 3.1.',
+    headers: ['IfNoneMatch'],
+    answers: {
+      200: {
+        description: 'The document.',
+        body: {
+          type: 'object',
+          properties: { openapi: { const: '3.1.0' }, info: { type: 'object' }, paths: { type: 'object' } },
+          required: ['openapi', 'info', 'paths'],
+        },
+        headers: ['Cache-Control', 'ETag'],
+      },
+      304: { description: 'What the client has still stands.', headers: ['Cache-Control', 'ETag'] },
+    },
+    problems: [],
+  },
+} as const satisfies Operations;

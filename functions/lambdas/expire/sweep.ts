@@ -1,0 +1,193 @@
+/**
+ * One sweep over all heads: takes silent clusters out of the map and retires those that have
+ * been out of it for long. Each write is conditional on the head that the sweep read, so it
+ * never undoes a push, and a sweep may end at any point: the next one goes on.
+ */
+
+import type { Membership } from '../../core/membership.ts';
+import type { Telemetry } from '../../runtime/telemetry.ts';
+import { HeadConflictError } from '../../storage/errors.ts';
+import type { Head } from '../../storage/head.ts';
+import type { HeadStore } from '../../storage/heads.ts';
+import { retireHead } from '../../storage/retire.ts';
+import { forEachConcurrently } from '../../storage/retry.ts';
+
+/** The reason in the head of a cluster that was omitted by the sweeper; rules match on it. */
+export const SILENT = 'silent';
+
+/** Heads of one shard that are written at once: ten thousand retirements within a minute, and few connections. */
+const CONCURRENCY = 8;
+
+export interface SweepDeps {
+  readonly heads: HeadStore;
+  readonly shards: number;
+  readonly telemetry: Telemetry;
+}
+
+/** What one sweep saw and did. */
+export interface SweepReport {
+  /** Clusters in the map after it. */
+  readonly included: number;
+  /** Clusters out of the map after it, those that it omitted too. */
+  readonly omitted: number;
+  readonly newlyOmitted: readonly string[];
+  readonly retired: readonly string[];
+  /** Clusters whose head moved between the sweep's read and its write, by a push as a rule, and so was left alone. */
+  readonly movedMeanwhile: number;
+  /** Milliseconds since the longest silent of the clusters in the map was heard; 0 where there is none. */
+  readonly oldestMs: number;
+  readonly unreadable: number;
+  /** Clusters whose write failed; the next sweep tries again. */
+  readonly failedClusters: readonly string[];
+  readonly failedShards: readonly number[];
+}
+
+/**
+ * Sweeps every shard, whatever becomes of the others.
+ *
+ * @param nowMs our clock. Silence is the time since we received the last push, so an agent's
+ * clock plays no part in it.
+ */
+export async function sweep(deps: SweepDeps, membership: Membership, nowMs: number): Promise<SweepReport> {
+  const reports = await Promise.all(
+    Array.from({ length: deps.shards }, async (_, shard) => {
+      try {
+        return await sweepShard(deps, shard, membership, nowMs);
+      } catch (error) {
+        deps.telemetry.error('shard not swept', { shard, cause: error });
+        return { ...new Tally().report(), failedShards: [shard] };
+      }
+    }),
+  );
+  const report = reports.reduce(together);
+  announce(deps.telemetry, report);
+  return report;
+}
+
+async function sweepShard(
+  { heads, telemetry }: SweepDeps,
+  shard: number,
+  membership: Membership,
+  nowMs: number,
+): Promise<SweepReport> {
+  const read = await heads.readShard(shard);
+  const tally = new Tally();
+  tally.unreadable = read.unreadable.length;
+  await forEachConcurrently(read.heads, CONCURRENCY, async (head) => {
+    try {
+      tally.add(head, await sweepHead(heads, head, membership, nowMs), nowMs);
+    } catch (error) {
+      telemetry.error('cluster not swept', { clusterId: head.clusterId, cause: error });
+      tally.failed(head);
+    }
+  });
+  return tally.report();
+}
+
+type Outcome = 'included' | 'omitted' | 'newly-omitted' | 'retired' | 'moved-meanwhile';
+
+async function sweepHead(
+  heads: HeadStore,
+  head: Head,
+  membership: Membership,
+  nowMs: number,
+): Promise<Outcome> {
+  try {
+    if (head.omission === undefined) {
+      if (nowMs - head.receivedAtMs <= membership.omitAfterMs) return 'included';
+      await heads.omit(head, SILENT, nowMs);
+      return 'newly-omitted';
+    }
+    if (nowMs - head.omission.atMs <= membership.retireAfterMs) return 'omitted';
+    await retireHead(heads, head);
+    return 'retired';
+  } catch (error) {
+    if (error instanceof HeadConflictError) return 'moved-meanwhile';
+    throw error;
+  }
+}
+
+/** Counts of one shard. */
+class Tally {
+  unreadable = 0;
+  #included = 0;
+  #omitted = 0;
+  #movedMeanwhile = 0;
+  #oldestMs = 0;
+  readonly #newlyOmitted: string[] = [];
+  readonly #retired: string[] = [];
+  readonly #failed: string[] = [];
+
+  add(head: Head, outcome: Outcome, nowMs: number): void {
+    switch (outcome) {
+      case 'included':
+        this.#included++;
+        this.#oldestMs = Math.max(this.#oldestMs, nowMs - head.receivedAtMs);
+        return;
+      case 'moved-meanwhile':
+        this.#included++;
+        this.#movedMeanwhile++;
+        return;
+      case 'newly-omitted':
+        this.#omitted++;
+        this.#newlyOmitted.push(head.clusterId);
+        return;
+      case 'omitted':
+        this.#omitted++;
+        return;
+      case 'retired':
+        this.#retired.push(head.clusterId);
+        return;
+    }
+  }
+
+  /** It stands as it stood. */
+  failed(head: Head): void {
+    if (head.omission === undefined) this.#included++;
+    else this.#omitted++;
+    this.#failed.push(head.clusterId);
+  }
+
+  report(): SweepReport {
+    return {
+      included: this.#included,
+      omitted: this.#omitted,
+      newlyOmitted: this.#newlyOmitted,
+      retired: this.#retired,
+      movedMeanwhile: this.#movedMeanwhile,
+      oldestMs: this.#oldestMs,
+      unreadable: this.unreadable,
+      failedClusters: this.#failed,
+      failedShards: [],
+    };
+  }
+}
+
+function together(a: SweepReport, b: SweepReport): SweepReport {
+  return {
+    included: a.included + b.included,
+    omitted: a.omitted + b.omitted,
+    newlyOmitted: [...a.newlyOmitted, ...b.newlyOmitted],
+    retired: [...a.retired, ...b.retired],
+    movedMeanwhile: a.movedMeanwhile + b.movedMeanwhile,
+    oldestMs: Math.max(a.oldestMs, b.oldestMs),
+    unreadable: a.unreadable + b.unreadable,
+    failedClusters: [...a.failedClusters, ...b.failedClusters],
+    failedShards: [...a.failedShards, ...b.failedShards],
+  };
+}
+
+function announce(telemetry: Telemetry, report: SweepReport): void {
+  for (const clusterId of report.newlyOmitted) {
+    telemetry.warn('cluster omitted', { clusterId, reason: SILENT });
+  }
+  telemetry.count('ClustersFellSilent', report.newlyOmitted.length);
+  telemetry.count('ClustersRetired', report.retired.length);
+  telemetry.count('HeadsUnreadable', report.unreadable);
+  telemetry.count('SweepFailures', report.failedClusters.length + report.failedShards.length);
+  // Numbers of a part of the map would look like a fleet that shrank.
+  if (report.failedShards.length > 0) return;
+  telemetry.gauge('ClustersIncluded', report.included, 'Count');
+  telemetry.gauge('ClustersOmitted', report.omitted, 'Count');
+  telemetry.gauge('OldestSnapshotAge', report.oldestMs / 1_000, 'Seconds');
+}

@@ -1,0 +1,80 @@
+/** What is known of each cluster, and its snapshot. */
+import { create } from '@bufbuild/protobuf';
+import { maySeeCluster } from '../../auth/principal.ts';
+import { ResourceMapError } from '../../core/errors.ts';
+import { spliceClusterJson } from '../../core/map/splice-json.ts';
+import { spliceClusterProtobuf } from '../../core/map/splice-protobuf.ts';
+import {
+  ClusterListSchema,
+  ClusterStatusSchema,
+  FindingSchema,
+} from '../../gen/resourcemap/v1/service_pb.ts';
+import type { App } from '../../http/app.ts';
+import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../../http/cluster-path.ts';
+import { clusterStatus } from '../../http/cluster-status.ts';
+import { responseFormat } from '../../http/media-type.ts';
+import { refuseUnknownParameters } from '../../http/query.ts';
+import { respond } from '../../http/respond.ts';
+import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
+import type { MapReader } from '../../reading/map-reader.ts';
+import type { Store } from '../../storage/commit.ts';
+import { ClusterNotFoundError } from '../../storage/errors.ts';
+import type { Head } from '../../storage/head.ts';
+import { wantedForm } from './map-request.ts';
+import type { MapDeps } from './routes.ts';
+import { standingWarnings } from './standing-warnings.ts';
+
+export function clusterRoutes(app: App, map: MapReader, { store, now, maxAnswerBytes }: MapDeps): void {
+  app.get('/v1/clusters', async (c) => {
+    refuseUnknownParameters(c, []);
+    const principal = c.get('principal');
+    const heads = (await map.allHeads()).filter((head) => maySeeCluster(principal, head.clusterId));
+    const clusters = heads.map((head) => clusterStatus(head, now()));
+    return respond(c, ClusterListSchema, create(ClusterListSchema, { clusters }));
+  });
+
+  app.get(SNAPSHOT_ROUTE, async (c) => {
+    refuseUnknownParameters(c, []);
+    const wanted = wantedForm(c);
+    const head = await knownHead(store, clusterIdOf(c, '/snapshot'));
+    if (head.omission !== undefined) {
+      throw new ResourceMapError(
+        'cluster_omitted',
+        `Cluster ${JSON.stringify(head.clusterId)} is out of the map (${head.omission.reason}), so what it has is unknown. ` +
+          `A push above ${head.highWater} brings it back.`,
+      );
+    }
+    const [entry] = await map.entries([head], wanted);
+    if (entry === undefined) {
+      throw new ResourceMapError(
+        'snapshot_unavailable',
+        `The snapshot of cluster ${JSON.stringify(head.clusterId)} cannot be read at the moment. A push of other content mends that, and so does DELETE of the cluster before its next push.`,
+        { retryAfterSeconds: 10 },
+      );
+    }
+    const splice = wanted.format === 'protobuf' ? spliceClusterProtobuf : spliceClusterJson;
+    return sendEncoded(c, encodePieces(splice(entry), wanted.zipped), {
+      zipped: wanted.zipped,
+      headers: { 'content-type': wanted.contentType },
+      maxBytes: maxAnswerBytes,
+      remedy: 'send Accept-Encoding: gzip',
+    });
+  });
+
+  app.get(CLUSTER_ROUTE, async (c) => {
+    refuseUnknownParameters(c, []);
+    responseFormat(c);
+    const head = await knownHead(store, clusterIdOf(c, ''));
+    const status = clusterStatus(head, now());
+    for (const warning of await standingWarnings(map, head, now())) {
+      status.warnings.push(create(FindingSchema, warning));
+    }
+    return respond(c, ClusterStatusSchema, status);
+  });
+}
+
+async function knownHead(store: Store, clusterId: string): Promise<Head> {
+  const head = await store.heads.read(clusterId);
+  if (head === undefined) throw new ClusterNotFoundError(clusterId);
+  return head;
+}

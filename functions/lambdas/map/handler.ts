@@ -1,0 +1,22 @@
+/** Lambda entry: the map and what is known of each cluster. */
+import { createApp } from '../../http/app.ts';
+import { deployedAccess } from '../../http/deployed-auth.ts';
+import { lambdaHandler } from '../../http/lambda.ts';
+import { MAX_LAMBDA_ANSWER_BYTES } from '../../http/limits.ts';
+import { cacheBytesOf, tablesFromEnvironment } from '../../runtime/settings.ts';
+import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
+import { dynamoClient, storeOn } from '../../storage/client.ts';
+import { mapRoutes } from './routes.ts';
+
+const telemetry = emfTelemetry('map');
+const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
+const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry));
+mapRoutes(app, {
+  store: storeOn(dynamo, tablesFromEnvironment(process.env)),
+  telemetry,
+  now: Date.now,
+  cacheBytes: cacheBytesOf(process.env),
+  maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES,
+});
+
+export const handler = lambdaHandler(app);

@@ -1,0 +1,78 @@
+/** GET /v1/map and GET /v1/map/clock: the whole of what is in the map. */
+import { clockEtag } from '../../core/map/clock.ts';
+import { narrow } from '../../core/map/filter.ts';
+import { spliceClockJson, spliceMapJson } from '../../core/map/splice-json.ts';
+import { spliceClockProtobuf, spliceMapProtobuf } from '../../core/map/splice-protobuf.ts';
+import type { App } from '../../http/app.ts';
+import { knownRepresentations } from '../../http/conditional.ts';
+import { encodePieces, type SendOptions, sendEncoded } from '../../http/send-pieces.ts';
+import type { ChangeSignal } from '../../http/wait.ts';
+import type { WaitPlaces } from '../../http/wait-limiter.ts';
+import { entryOf, filterFacts, type MapReader, versionOf } from '../../reading/map-reader.ts';
+import { filterOf, notModified, patienceOf, wantedForm } from './map-request.ts';
+import type { AnswerCache } from './response-cache.ts';
+
+export interface MapRouteDeps {
+  readonly map: MapReader;
+  readonly answers: AnswerCache;
+  readonly changes: ChangeSignal;
+  readonly waits: WaitPlaces;
+  readonly maxAnswerBytes: number | undefined;
+}
+
+export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerBytes }: MapRouteDeps): void {
+  app.get('/v1/map', async (c) => {
+    const filter = filterOf(c);
+    const wanted = wantedForm(c);
+    const isKnown = knownRepresentations(c);
+    const { patience, headers } = patienceOf(c, changes);
+    const look = async () => {
+      const heads = narrow(await map.includedHeads(), filter, filterFacts);
+      return { heads, etag: clockEtag(heads.map(versionOf), filter, wanted.format) };
+    };
+    const { heads, etag } = await waits.lookUntil(
+      c.get('principal'),
+      look,
+      (seen) => !isKnown(seen.etag),
+      patience,
+    );
+    if (isKnown(etag)) return notModified(c, etag, headers);
+
+    const sendAs = (sentEtag: string): SendOptions => ({
+      zipped: wanted.zipped,
+      headers: { ...headers, 'content-type': wanted.contentType, etag: sentEtag },
+      maxBytes: maxAnswerBytes,
+      remedy: wanted.zipped
+        ? 'fetch it in parts with POST /v1/map/sync, or narrow it with a filter'
+        : 'send Accept-Encoding: gzip, fetch it in parts with POST /v1/map/sync, or narrow it with a filter',
+    });
+    const finished = answers.get(etag, wanted.zipped);
+    if (finished !== undefined) return sendEncoded(c, finished, sendAs(etag));
+
+    const { readable, bodies } = await map.readBodies(heads, wanted);
+    // What could not be read is not in the map, and so not in its etag.
+    const sentEtag = readable === heads ? etag : clockEtag(readable.map(versionOf), filter, wanted.format);
+    if (isKnown(sentEtag)) return notModified(c, sentEtag, headers);
+    const entries = readable.map((head) => entryOf(head, bodies));
+    const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
+    const answer = encodePieces(splice(entries), wanted.zipped);
+    if (answer.kind === 'finished') answers.made(sentEtag, wanted.zipped, answer);
+    return sendEncoded(c, answer, sendAs(sentEtag));
+  });
+
+  app.get('/v1/map/clock', async (c) => {
+    const filter = filterOf(c);
+    const wanted = wantedForm(c);
+    const isKnown = knownRepresentations(c);
+    const versions = narrow(await map.includedHeads(), filter, filterFacts).map(versionOf);
+    const etag = clockEtag(versions, filter, wanted.format);
+    if (isKnown(etag)) return notModified(c, etag);
+    const splice = wanted.format === 'protobuf' ? spliceClockProtobuf : spliceClockJson;
+    return sendEncoded(c, encodePieces(splice(versions), wanted.zipped), {
+      zipped: wanted.zipped,
+      headers: { 'content-type': wanted.contentType, etag },
+      maxBytes: maxAnswerBytes,
+      remedy: 'narrow it with a filter',
+    });
+  });
+}

@@ -1,0 +1,111 @@
+/** What the routes of the map take and answer, for the OpenAPI document. */
+import {
+  ClusterResourceMapSchema,
+  GlobalResourceMapSchema,
+} from '../../gen/resourcemap/v1/resource_map_pb.ts';
+import {
+  ClusterListSchema,
+  ClusterStatusSchema,
+  SyncRequestSchema,
+  SyncResponseSchema,
+  VectorClockSchema,
+} from '../../gen/resourcemap/v1/service_pb.ts';
+import { type Answer, LARGE_HEADERS, MESSAGE_HEADERS, type Operations } from '../../openapi/operation.ts';
+import { MAP_FILTER } from '../../openapi/parameters.ts';
+
+const STILL_STANDS: Answer = {
+  description: 'What the client has still stands.',
+  headers: ['Cache-Control', 'ETag', 'Vary'],
+};
+
+export const MAP_OPERATIONS = {
+  'GET /v1/map': {
+    id: 'getMap',
+    tag: 'map',
+    summary: 'Fetch the map',
+    description:
+      'One snapshot of every cluster in the map, and the vector clock, whose keys are exactly these clusters. A cluster ' +
+      'that is absent is unknown, not empty. No counter is ever below one that any answer gave before.',
+    query: MAP_FILTER,
+    headers: ['AcceptEncoding', 'IfNoneMatch', 'Prefer'],
+    answers: {
+      200: {
+        description: 'The map, or what of it passes the filter.',
+        body: GlobalResourceMapSchema,
+        headers: [...LARGE_HEADERS, 'ETag', 'Preference-Applied'],
+      },
+      304: { ...STILL_STANDS, headers: ['Cache-Control', 'ETag', 'Preference-Applied', 'Vary'] },
+    },
+    problems: ['invalid_precondition', 'map_too_large', 'too_many_waits'],
+  },
+
+  'GET /v1/map/clock': {
+    id: 'getClock',
+    tag: 'map',
+    summary: 'Fetch the clock alone',
+    description:
+      'The counter of every cluster in the map. Its `ETag` is that of the map under the same filter.',
+    query: MAP_FILTER,
+    headers: ['AcceptEncoding', 'IfNoneMatch'],
+    answers: {
+      200: { description: 'The clock.', body: VectorClockSchema, headers: [...LARGE_HEADERS, 'ETag'] },
+      304: STILL_STANDS,
+    },
+    problems: ['invalid_precondition', 'map_too_large'],
+  },
+
+  'POST /v1/map/sync': {
+    id: 'syncMap',
+    tag: 'map',
+    summary: 'Fetch what changed',
+    description:
+      "What changed since the caller's clock: snapshots whose content it lacks, clusters of which only counter and time " +
+      'moved, and those that left. Where `complete` is false, apply the answer and ask again at once.',
+    headers: ['AcceptEncoding', 'Prefer'],
+    body: SyncRequestSchema,
+    example: { vectorClock: { 'kops-l4': '103' } },
+    answers: {
+      200: {
+        description: 'The changes, as many as the byte budget holds.',
+        body: SyncResponseSchema,
+        headers: [...LARGE_HEADERS, 'Preference-Applied'],
+      },
+    },
+    problems: ['map_too_large', 'too_many_waits'],
+  },
+
+  'GET /v1/clusters': {
+    id: 'listClusters',
+    tag: 'clusters',
+    summary: 'List the clusters',
+    description:
+      'The status of every cluster that is known, those out of the map too. An agent sees its own.',
+    answers: {
+      200: { description: 'All of them.', body: ClusterListSchema, headers: MESSAGE_HEADERS },
+    },
+    problems: [],
+  },
+
+  'GET /v1/clusters/{id}': {
+    id: 'getCluster',
+    tag: 'clusters',
+    summary: 'Show a cluster',
+    description: 'Its status, with the first twenty warnings that its snapshot gives.',
+    answers: {
+      200: { description: 'The status.', body: ClusterStatusSchema, headers: MESSAGE_HEADERS },
+    },
+    problems: ['cluster_not_found'],
+  },
+
+  'GET /v1/clusters/{id}/snapshot': {
+    id: 'getSnapshot',
+    tag: 'snapshots',
+    summary: 'Fetch the snapshot of a cluster',
+    description: 'As it stands in the map: what was pushed, in canonical order.',
+    headers: ['AcceptEncoding'],
+    answers: {
+      200: { description: 'The snapshot.', body: ClusterResourceMapSchema, headers: LARGE_HEADERS },
+    },
+    problems: ['cluster_not_found', 'cluster_omitted', 'snapshot_unavailable', 'map_too_large'],
+  },
+} as const satisfies Operations;

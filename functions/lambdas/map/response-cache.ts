@@ -1,0 +1,61 @@
+import type { FinishedAnswer } from '../../http/send-pieces.ts';
+
+/** Answers that were made once and may be asked for again: those between two reads of the heads, in every form. */
+const REMEMBERED = 64;
+
+/**
+ * Finished answers of GET /v1/map, by etag and encoding. Those who fetch the same map between
+ * two changes are sent the same bytes; that it is the same map is what the heads, read anew,
+ * have just said.
+ *
+ * An answer is kept when it is made for the second time. Where the map changes between any two
+ * requests none is ever asked for again, and to keep them all would have every answer made in
+ * memory that the process did not use before, which costs more than the making.
+ */
+export class AnswerCache {
+  readonly #answers = new Map<string, FinishedAnswer>();
+  readonly #madeOnce = new Set<string>();
+  #heldBytes = 0;
+
+  constructor(private readonly maxBytes: number) {}
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  get(etag: string, zipped: boolean): FinishedAnswer | undefined {
+    return this.#answers.get(keyOf(etag, zipped));
+  }
+
+  /**
+   * Takes note of an answer that was made, and keeps it where it was made before. Drops the
+   * oldest for it: they are of maps that nobody will be sent again.
+   */
+  made(etag: string, zipped: boolean, answer: FinishedAnswer): void {
+    const key = keyOf(etag, zipped);
+    if (this.#answers.has(key) || answer.length > this.maxBytes) return;
+    if (!this.#madeOnce.delete(key)) {
+      this.#remember(key);
+      return;
+    }
+    for (const [oldest, { length }] of this.#answers) {
+      if (this.#heldBytes + answer.length <= this.maxBytes) break;
+      this.#answers.delete(oldest);
+      this.#heldBytes -= length;
+    }
+    this.#answers.set(key, answer);
+    this.#heldBytes += answer.length;
+  }
+
+  #remember(key: string): void {
+    for (const oldest of this.#madeOnce) {
+      if (this.#madeOnce.size < REMEMBERED) break;
+      this.#madeOnce.delete(oldest);
+    }
+    this.#madeOnce.add(key);
+  }
+}
+
+function keyOf(etag: string, zipped: boolean): string {
+  return `${zipped ? 'gzip' : 'plain'} ${etag}`;
+}

@@ -1,0 +1,38 @@
+/** What a scheduler reads. */
+import type { App } from '../../http/app.ts';
+import { ChangeSignal } from '../../http/wait.ts';
+import { WaitPlaces } from '../../http/wait-limiter.ts';
+import { BodyCache } from '../../reading/content-cache.ts';
+import { MapReader } from '../../reading/map-reader.ts';
+import type { Telemetry } from '../../runtime/telemetry.ts';
+import type { Store } from '../../storage/commit.ts';
+import { clusterRoutes } from './cluster-routes.ts';
+import { mapRoute } from './map-route.ts';
+import { AnswerCache } from './response-cache.ts';
+import { syncRoute } from './sync-route.ts';
+
+export interface MapDeps {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Memory for bodies and finished answers. */
+  readonly cacheBytes: number;
+  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  readonly maxAnswerBytes?: number;
+  /** Notified where this process makes changes; others' are found by looking. */
+  readonly changes?: ChangeSignal;
+}
+
+/** Of the memory, for finished answers: a few forms of one map. Bodies serve every answer, these only equal ones. */
+const ANSWERS_SHARE = 0.2;
+
+export function mapRoutes(app: App, deps: MapDeps): void {
+  const { store, telemetry, cacheBytes, maxAnswerBytes, changes = new ChangeSignal() } = deps;
+  const answers = new AnswerCache(cacheBytes * ANSWERS_SHARE);
+  const map = new MapReader(store, new BodyCache(cacheBytes * (1 - ANSWERS_SHARE)), telemetry);
+  const waits = new WaitPlaces();
+  mapRoute(app, { map, answers, changes, waits, maxAnswerBytes });
+  syncRoute(app, { map, changes, waits, maxAnswerBytes });
+  clusterRoutes(app, map, deps);
+}

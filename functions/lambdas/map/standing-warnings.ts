@@ -1,0 +1,34 @@
+/** What a cluster's snapshot is warned of, for whoever asks about that one cluster. */
+import { fromBinary } from '@bufbuild/protobuf';
+import type { Finding } from '../../core/findings.ts';
+import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
+import { timestampOf } from '../../core/timestamp.ts';
+import { ClusterResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
+import type { MapReader } from '../../reading/map-reader.ts';
+import type { Head } from '../../storage/head.ts';
+
+/** As many as a person reads; the push itself was told all of them. */
+const SHOWN_WARNINGS = 20;
+
+/**
+ * The first warnings of the snapshot that is in the map, with paths into it as it is served.
+ * They are found anew rather than stored, since the rules are a pure function of the body and
+ * a head must stay small. What was warned of in comparison with the snapshot before, in which
+ * the body has no part, is counted in the head and told to the push alone.
+ *
+ * Costs no read where the head counts none. Nothing where the body is not there to be read.
+ */
+export async function standingWarnings(
+  map: MapReader,
+  head: Head,
+  nowMs: number,
+): Promise<readonly Finding[]> {
+  if (head.warnings === 0) return [];
+  const { bodies } = await map.readBodies([head], { format: 'protobuf', zipped: true });
+  const body = bodies.get(head.body.bodyId);
+  if (body === undefined) return [];
+  const snapshot = fromBinary(ClusterResourceMapSchema, body.raw());
+  snapshot.collectedAt = timestampOf(head.collectedAtNanos);
+  snapshot.logicalCounter = head.highWater;
+  return checkSnapshot(snapshot, { nowMs, maxFindings: SHOWN_WARNINGS }).findings;
+}

@@ -1,0 +1,60 @@
+/** Answers a sync: plans it over the heads, and reads the bodies that the plan sends. */
+import type { MapFilter } from '../../core/map/filter.ts';
+import { planSync, type SyncAnswer, type SyncHead } from '../../core/map/sync.ts';
+import { type BodyForm, entryOf, filterFacts, type MapReader, versionOf } from '../../reading/map-reader.ts';
+import type { Head } from '../../storage/head.ts';
+
+export interface SyncQuery {
+  readonly callerClock: ReadonlyMap<string, bigint>;
+  readonly filter: MapFilter;
+  readonly maxBytes: number;
+}
+
+/**
+ * Time, counter and braces around a snapshot. With it the budget holds in both formats.
+ */
+const ENTRY_BYTES = 100;
+
+/** Answers from the heads as they are now. */
+export async function answerSync(map: MapReader, query: SyncQuery, form: BodyForm): Promise<SyncAnswer> {
+  let heads = await map.includedHeads();
+  for (;;) {
+    const plan = planSync<PlannedHead>({
+      ...query,
+      format: form.format,
+      heads: heads.map(plannedHead),
+      snapshotBytes: ({ head }) => map.bodyBytes(head, form.format) + ENTRY_BYTES,
+    });
+    const sent = plan.changed.map(({ head }) => head);
+    const { readable, bodies } = await map.readBodies(sent, form);
+    if (readable === sent) return { ...plan, changed: sent.map((head) => entryOf(head, bodies)) };
+    // A cluster that cannot be read is not in the map, and one that moved on stands elsewhere in
+    // the clock: the etag and all else must be those of the map that is in fact sent.
+    heads = replaced(heads, sent, readable);
+  }
+}
+
+/** Whether the answer has nothing to tell, so that a caller who can wait had better wait. */
+export function tellsNothing(answer: SyncAnswer): boolean {
+  return answer.changed.length === 0 && answer.refreshed.length === 0 && answer.omitted.length === 0;
+}
+
+interface PlannedHead extends SyncHead {
+  readonly head: Head;
+}
+
+function plannedHead(head: Head): PlannedHead {
+  return {
+    head,
+    ...versionOf(head),
+    ...filterFacts(head),
+    contentSinceCounter: head.contentSince.counter,
+    contentSinceMs: head.contentSince.atMs,
+  };
+}
+
+/** `heads` with those of `before` as they are in `after`, or gone. */
+function replaced(heads: readonly Head[], before: readonly Head[], after: readonly Head[]): readonly Head[] {
+  const asked = new Set(before.map((head) => head.clusterId));
+  return [...heads.filter((head) => !asked.has(head.clusterId)), ...after];
+}

@@ -1,0 +1,120 @@
+/**
+ * The stream's consumer: from a batch of records to events on the bus. A change is told at
+ * least once: a record whose event did not get through is given back to the stream, which
+ * sends it, and what follows it, again. A record that cannot be told is told as such, which
+ * brings it to the dead-letter queue, and holds nobody up.
+ */
+import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
+import type { Telemetry } from '../../runtime/telemetry.ts';
+import { eventOf, type OutgoingEvent, unreadableEvent } from './event.ts';
+import { type HeadMove, headMoveOf, UntoldRecordError } from './head-move.ts';
+import type { EventPublisher } from './publisher.ts';
+import { spansOf } from './span.ts';
+
+export interface AnnounceDeps {
+  readonly publisher: EventPublisher;
+  readonly telemetry: Telemetry;
+  /** Whether to tell of pushes that changed nothing but counter and time. */
+  readonly announceRefreshes: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Lambda's event source mapping calls it, or what stands for that locally. */
+export type StreamHandler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>;
+
+export function announcer({ publisher, telemetry, announceRefreshes, now }: AnnounceDeps): StreamHandler {
+  return async ({ Records }) => {
+    const { moves, unreadable } = readRecords(Records);
+    const changes = announcementsOf(moves, Records, announceRefreshes);
+    const told = await deliver(publisher, changes.announcements);
+
+    const poison = [...unreadable, ...changes.unreadable, ...told.refused];
+    for (const { clusterId, message, cause } of poison) {
+      telemetry.error('change unreadable', { clusterId, reason: message, cause });
+    }
+    const poisonTold = await deliver(
+      publisher,
+      poison.map((error) => ({ event: unreadableEvent(error, new Date(now())), record: error.record })),
+    );
+
+    const failed = [...told.failed, ...poisonTold.failed, ...poisonTold.refused];
+    for (const { clusterId, message } of failed) {
+      telemetry.warn('event not sent, trying again', { clusterId, reason: message });
+    }
+    telemetry.count('EventsSent', changes.announcements.length - told.failed.length - told.refused.length);
+    telemetry.count('EventsFailed', failed.length);
+    telemetry.count('ChangesUnreadable', poison.length);
+    // The time from a change to its event, of the change that waited longest.
+    const oldestMs = Math.min(...moves.map((move) => move.atMs));
+    if (moves.length > 0) telemetry.gauge('NotifyLag', Math.max(0, now() - oldestMs), 'Milliseconds');
+
+    return { batchItemFailures: sequenceNumbers(failed).map((itemIdentifier) => ({ itemIdentifier })) };
+  };
+}
+
+/** An event, and the record from which the stream must start again where it does not get through. */
+interface Announcement {
+  readonly event: OutgoingEvent;
+  readonly record: DynamoDBRecord;
+}
+
+interface Undelivered {
+  readonly failed: readonly UntoldRecordError[];
+  readonly refused: readonly UntoldRecordError[];
+}
+
+function readRecords(records: readonly DynamoDBRecord[]): {
+  readonly moves: readonly HeadMove[];
+  readonly unreadable: readonly UntoldRecordError[];
+} {
+  const moves: HeadMove[] = [];
+  const unreadable: UntoldRecordError[] = [];
+  for (const record of records) {
+    try {
+      const move = headMoveOf(record);
+      if (move !== undefined) moves.push(move);
+    } catch (error) {
+      unreadable.push(UntoldRecordError.from(record, error));
+    }
+  }
+  return { moves, unreadable };
+}
+
+function announcementsOf(
+  moves: readonly HeadMove[],
+  records: readonly DynamoDBRecord[],
+  announceRefreshes: boolean,
+): { readonly announcements: readonly Announcement[]; readonly unreadable: readonly UntoldRecordError[] } {
+  const bySequenceNumber = new Map(records.map((record) => [record.dynamodb?.SequenceNumber, record]));
+  const announcements: Announcement[] = [];
+  const unreadable: UntoldRecordError[] = [];
+  for (const span of spansOf(moves)) {
+    const record = bySequenceNumber.get(span.firstSequenceNumber) ?? {};
+    try {
+      const event = eventOf(span, announceRefreshes);
+      if (event !== undefined) announcements.push({ event, record });
+    } catch (error) {
+      unreadable.push(UntoldRecordError.from(record, error));
+    }
+  }
+  return { announcements, unreadable };
+}
+
+async function deliver(
+  publisher: EventPublisher,
+  announcements: readonly Announcement[],
+): Promise<Undelivered> {
+  const deliveries = await publisher.publish(announcements.map(({ event }) => event));
+  const undelivered = (kind: 'failed' | 'refused'): readonly UntoldRecordError[] =>
+    announcements.flatMap(({ record }, i) => {
+      const delivery = deliveries[i];
+      return delivery?.kind === kind ? [new UntoldRecordError(record, delivery.cause)] : [];
+    });
+  return { failed: undelivered('failed'), refused: undelivered('refused') };
+}
+
+/** Each once; Lambda starts again at the lowest. */
+function sequenceNumbers(errors: readonly UntoldRecordError[]): readonly string[] {
+  return [...new Set(errors.map(({ record }) => record.dynamodb?.SequenceNumber ?? ''))];
+}

@@ -1,0 +1,25 @@
+/** Lambda entry: what is left in the map, what fits there, and where bundles would land. */
+import { createApp } from '../../http/app.ts';
+import { deployedAccess } from '../../http/deployed-auth.ts';
+import { lambdaHandler } from '../../http/lambda.ts';
+import { MAX_LAMBDA_ANSWER_BYTES } from '../../http/limits.ts';
+import { poolsTableFromEnvironment, tablesFromEnvironment } from '../../runtime/settings.ts';
+import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
+import { dynamoClient, storeOn } from '../../storage/client.ts';
+import { PoolStore } from '../../storage/pools.ts';
+import { catalogueFromEnvironment } from './catalogue-setting.ts';
+import { bundleRoutes } from './routes-bundle.ts';
+import { capacityRoutes } from './routes-capacity.ts';
+import { poolRoutes } from './routes-pools.ts';
+
+const telemetry = emfTelemetry('plan');
+const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
+const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry));
+const store = storeOn(dynamo, tablesFromEnvironment(process.env));
+const pools = new PoolStore(dynamo, poolsTableFromEnvironment(process.env));
+const answers = { store, telemetry, maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES };
+capacityRoutes(app, { ...answers, now: Date.now });
+bundleRoutes(app, { ...answers, pools, catalogue: catalogueFromEnvironment(process.env) });
+poolRoutes(app, { pools, telemetry, maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES });
+
+export const handler = lambdaHandler(app);

@@ -1,0 +1,73 @@
+/** What the routes of capacity take and answer, for the OpenAPI document. */
+import {
+  CapacityResponseSchema,
+  FitRequestSchema,
+  FitResponseSchema,
+} from '../../gen/resourcemap/v1/capacity_pb.ts';
+import { LARGE_HEADERS, type Operations } from '../../openapi/operation.ts';
+import { MAP_FILTER, repeatable } from '../../openapi/parameters.ts';
+import { GROUP_KEYS, PURCHASE_MODELS } from './capacity-query.ts';
+
+const YES_OR_NO = { type: 'string', enum: ['true', 'false'] };
+
+export const CAPACITY_OPERATIONS = {
+  'GET /v1/capacity': {
+    id: 'getCapacity',
+    tag: 'capacity',
+    summary: 'Show what is left',
+    description:
+      'What every placement target (a node type of a pool of a cluster) has, has free on how many nodes, and will have ' +
+      'once what is pending and reserved is placed. With `group_by` sums are answered instead.',
+    query: [
+      ...MAP_FILTER.filter(({ name }) => name !== 'accelerator_model'),
+      repeatable('accelerator_model', 'Targets of these models, as the snapshots write them.'),
+      repeatable('pool', 'Ids of pools.'),
+      repeatable('node_type', 'Ids of node types.'),
+      repeatable('instance_type', 'Instance types.'),
+      repeatable('zone', 'Zones.'),
+      repeatable('fabric', 'Ids of fabrics.'),
+      repeatable('purchase_model', 'Purchase models; several may also stand in one, with commas between.', {
+        type: 'string',
+        enum: [...PURCHASE_MODELS.keys()],
+      }),
+      {
+        name: 'rdma_ready',
+        description: 'Whether the fabric is RDMA-ready. A target of an unknown fabric meets neither.',
+        schema: YES_OR_NO,
+      },
+      { name: 'eligible', description: 'Whether new work may be placed there.', schema: YES_OR_NO },
+      repeatable('group_by', 'What to add up by; several may also stand in one, with commas between.', {
+        type: 'string',
+        enum: [...GROUP_KEYS.keys()],
+      }),
+    ],
+    headers: ['AcceptEncoding'],
+    answers: {
+      200: {
+        description: 'Targets, or groups of them.',
+        body: CapacityResponseSchema,
+        headers: LARGE_HEADERS,
+      },
+    },
+    problems: ['map_too_large'],
+  },
+
+  'POST /v1/capacity/fit': {
+    id: 'fitShapes',
+    tag: 'capacity',
+    summary: 'Ask whether work fits',
+    description:
+      'Whether each shape fits, how many chains of it, and why not. Exact, or said to be undecided. Nothing is reserved.',
+    headers: ['AcceptEncoding'],
+    body: FitRequestSchema,
+    example: {
+      shapes: [
+        { podRequirements: [{ acceleratorModel: 'NVIDIA-H100-80GB-HBM3', acceleratorCount: 8 }], chains: 1 },
+      ],
+    },
+    answers: {
+      200: { description: 'One answer a shape.', body: FitResponseSchema, headers: LARGE_HEADERS },
+    },
+    problems: ['invalid_fit_request', 'unknown_chain', 'map_too_large'],
+  },
+} as const satisfies Operations;

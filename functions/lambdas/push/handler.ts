@@ -1,0 +1,20 @@
+/** Lambda entry: pushes and omissions. */
+import { createApp } from '../../http/app.ts';
+import { deployedAccess } from '../../http/deployed-auth.ts';
+import { lambdaHandler } from '../../http/lambda.ts';
+import { maxFutureSkewFromEnvironment, tablesFromEnvironment } from '../../runtime/settings.ts';
+import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
+import { dynamoClient, storeOn } from '../../storage/client.ts';
+import { pushRoutes } from './routes.ts';
+
+const telemetry = emfTelemetry('push');
+const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
+const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry));
+pushRoutes(app, {
+  store: storeOn(dynamo, tablesFromEnvironment(process.env)),
+  telemetry,
+  now: Date.now,
+  maxFutureSkewMs: maxFutureSkewFromEnvironment(process.env),
+});
+
+export const handler = lambdaHandler(app);

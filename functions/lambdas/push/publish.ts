@@ -1,0 +1,118 @@
+/**
+ * What a push does, apart from HTTP: rules, canonical form, commit.
+ */
+import { InvalidSnapshotError } from '../../core/errors.ts';
+import { type Finding, type Findings, NO_FINDINGS } from '../../core/findings.ts';
+import { acceleratorTotals } from '../../core/snapshot/accelerators.ts';
+import { encodeBody } from '../../core/snapshot/canonical.ts';
+import { bodyIdOf, deflateBody } from '../../core/snapshot/content.ts';
+import { identityOf } from '../../core/snapshot/identity.ts';
+import {
+  checkNodeTypeSuccession,
+  checkSnapshot,
+  checkSuccession,
+  mergeFindings,
+  nodeTypeFacts,
+  type RuleContext,
+} from '../../core/snapshot/rules/index.ts';
+import { nanosOf } from '../../core/timestamp.ts';
+import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
+import { commitSnapshot, readPrior, type Store } from '../../storage/commit.ts';
+import { type Decision, type Prior, refuseRegression } from '../../storage/decide.ts';
+import type { Head } from '../../storage/head.ts';
+import { PreviousNodeTypes } from './previous-node-types.ts';
+
+/** What an accepted push is answered with. */
+export interface Published {
+  readonly decision: Decision;
+  readonly head: Head;
+  readonly warnings: readonly Finding[];
+  /** Warnings beyond the cap. */
+  readonly omittedWarnings: number;
+}
+
+/** A push as it came, decoded. */
+export interface PublishRequest {
+  /** Of the URL. */
+  readonly clusterId: string;
+  readonly snapshot: ClusterResourceMap;
+  readonly allowJump: boolean;
+  readonly strict: boolean;
+  /** How far ahead of the service's clock `collected_at` may be; the rule book's 5 minutes where not given. */
+  readonly maxFutureSkewMs?: number | undefined;
+}
+
+/**
+ * Publishes a snapshot. The snapshot is reordered in place.
+ *
+ * @throws InvalidSnapshotError with every finding; CounterConflictError; ContentionError
+ */
+export async function publishSnapshot(
+  store: Store,
+  request: PublishRequest,
+  nowMs: number,
+): Promise<Published> {
+  const { snapshot, ...settings } = request;
+  const { clusterId } = settings;
+  const context: RuleContext = { ...settings, nowMs };
+  const prior = await readPrior(store.heads, clusterId);
+  // 0 is no counter at all, which the rules say better than a conflict would.
+  if (snapshot.logicalCounter > 0n) {
+    refuseRegression(prior, { clusterId, counter: snapshot.logicalCounter });
+  }
+
+  const own = checkSnapshot(snapshot, context);
+  // Before anything is encoded: most of what is refused is refused for what this finds.
+  refuseIfRejected(mergeFindings([own, succession(snapshot, context, prior)]));
+
+  // Before encodeBody, whose canonical order is not the one that the findings' paths are in.
+  const nodeTypes = nodeTypeFacts(snapshot);
+  const body = encodeBody(snapshot);
+  const bodyId = bodyIdOf(clusterId, body);
+  const previousNodeTypes = new PreviousNodeTypes(store.bodies);
+  let all = own;
+  const succeed = async (latest: Prior): Promise<number> => {
+    const previous = await previousNodeTypes.of(latest, bodyId);
+    all = mergeFindings([
+      own,
+      succession(snapshot, context, latest),
+      previous === undefined ? NO_FINDINGS : checkNodeTypeSuccession(previous, nodeTypes, context),
+    ]);
+    refuseIfRejected(all);
+    return all.warnings;
+  };
+  const collectedAt = snapshot.collectedAt;
+  if (collectedAt === undefined) throw new Error('The rules let a snapshot without collected_at pass.');
+  const commit = await commitSnapshot(
+    store,
+    {
+      clusterId,
+      counter: snapshot.logicalCounter,
+      collectedAtNanos: nanosOf(collectedAt),
+      bodyId,
+      identity: identityOf(snapshot),
+      accelerators: acceleratorTotals(snapshot),
+      encode: () => deflateBody(bodyId, body),
+      succeed,
+    },
+    prior,
+    nowMs,
+  );
+  return { ...commit, warnings: all.findings, omittedWarnings: all.omitted };
+}
+
+/** @throws InvalidSnapshotError */
+function refuseIfRejected({ findings, rejects, omitted }: Findings): void {
+  if (rejects > 0) throw new InvalidSnapshotError(findings, rejects, omitted);
+}
+
+function succession(snapshot: ClusterResourceMap, context: RuleContext, prior: Prior): Findings {
+  switch (prior.kind) {
+    case 'head':
+      return checkSuccession(snapshot, context, prior.head);
+    case 'retired':
+      return checkSuccession(snapshot, context, prior.mark);
+    case 'none':
+      return NO_FINDINGS;
+  }
+}

@@ -1,0 +1,108 @@
+/** What an agent may do: push, and take its cluster out of the map. */
+import { create } from '@bufbuild/protobuf';
+import { ResourceMapError } from '../../core/errors.ts';
+import { cutUtf8 } from '../../core/snapshot/identity.ts';
+import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
+import { ClusterResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
+import {
+  ClusterStatusSchema,
+  FindingSchema,
+  PushOutcome,
+  PushResultSchema,
+  ValidateResultSchema,
+} from '../../gen/resourcemap/v1/service_pb.ts';
+import type { App } from '../../http/app.ts';
+import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../../http/cluster-path.ts';
+import { clusterStatus } from '../../http/cluster-status.ts';
+import { responseFormat } from '../../http/media-type.ts';
+import { booleanParameter, refuseUnknownParameters } from '../../http/query.ts';
+import { readMessage } from '../../http/read-message.ts';
+import { respond } from '../../http/respond.ts';
+import type { Telemetry } from '../../runtime/telemetry.ts';
+import { omitCluster, type Store } from '../../storage/commit.ts';
+import type { Decision } from '../../storage/decide.ts';
+import { publishSnapshot } from './publish.ts';
+
+export interface PushDeps {
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** How far ahead of that a snapshot's `collected_at` may be; the rule book's 5 minutes where not given. */
+  readonly maxFutureSkewMs?: number | undefined;
+}
+
+const OUTCOMES: Readonly<Record<Decision, PushOutcome>> = {
+  publish: PushOutcome.PUBLISHED,
+  refresh: PushOutcome.REFRESHED,
+  repeat: PushOutcome.ALREADY_PUBLISHED,
+};
+
+/** Takes a snapshot, applies the rules that one alone can break, and keeps nothing of it. */
+export const VALIDATE_PATH = '/v1/snapshots/validate';
+
+/** A sentence, as it stands in the head of an omitted cluster. */
+const MAX_REASON_BYTES = 200;
+
+export function pushRoutes(app: App, { store, telemetry, now, maxFutureSkewMs }: PushDeps): void {
+  app.put(SNAPSHOT_ROUTE, async (c) => {
+    const clusterId = clusterIdOf(c, '/snapshot');
+    refuseUnknownParameters(c, ['allow_jump', 'strict']);
+    const allowJump = booleanParameter(c, 'allow_jump');
+    const strict = booleanParameter(c, 'strict');
+    // Asked now, so that a client that takes neither format learns it before anything is written.
+    responseFormat(c);
+    const snapshot = await readMessage(c, ClusterResourceMapSchema);
+    const published = await publishSnapshot(
+      store,
+      { clusterId, snapshot, allowJump, strict, maxFutureSkewMs },
+      now(),
+    );
+    const outcome = OUTCOMES[published.decision];
+    telemetry.count('Pushes', 1, { outcome: PushOutcome[outcome] });
+    return respond(
+      c,
+      PushResultSchema,
+      create(PushResultSchema, {
+        outcome,
+        clusterId,
+        logicalCounter: snapshot.logicalCounter,
+        highWaterMark: published.head.highWater,
+        warnings: published.warnings.map((w) => create(FindingSchema, w)),
+        omittedWarnings: published.omittedWarnings,
+      }),
+    );
+  });
+
+  app.post(VALIDATE_PATH, async (c) => {
+    refuseUnknownParameters(c, ['strict']);
+    const strict = booleanParameter(c, 'strict');
+    responseFormat(c);
+    const snapshot = await readMessage(c, ClusterResourceMapSchema);
+    const { findings, omitted, rejects } = checkSnapshot(snapshot, { nowMs: now(), strict, maxFutureSkewMs });
+    return respond(
+      c,
+      ValidateResultSchema,
+      create(ValidateResultSchema, {
+        valid: rejects === 0,
+        findings: findings.map((finding) => create(FindingSchema, finding)),
+        omittedFindings: omitted,
+      }),
+    );
+  });
+
+  app.delete(CLUSTER_ROUTE, async (c) => {
+    const clusterId = clusterIdOf(c, '');
+    refuseUnknownParameters(c, ['reason']);
+    responseFormat(c);
+    const reason = c.req.query('reason') ?? '';
+    if (Buffer.byteLength(reason) > MAX_REASON_BYTES) {
+      throw new ResourceMapError(
+        'invalid_query',
+        `The reason ${JSON.stringify(`${cutUtf8(reason, 40)}…`)} has ${Buffer.byteLength(reason)} bytes; at most ${MAX_REASON_BYTES} are kept.`,
+      );
+    }
+    const head = await omitCluster(store.heads, clusterId, reason || 'deleted', now());
+    return respond(c, ClusterStatusSchema, clusterStatus(head, now()));
+  });
+}

@@ -1,0 +1,111 @@
+/** What a deployment tells its functions, through the environment. */
+import { checkMembership, type Membership } from '../core/membership.ts';
+import type { Tables } from '../storage/tables.ts';
+
+/** @throws Error that names the variable which is missing or wrong */
+export function tablesFromEnvironment(environment: NodeJS.ProcessEnv): Tables {
+  return {
+    heads: required(environment, 'HEADS_TABLE'),
+    bodies: required(environment, 'BODIES_TABLE'),
+    shards: positiveInteger(environment, 'HEAD_SHARDS'),
+  };
+}
+
+/** Of a function's memory: the rest is for Node itself, and for the answer that is being made. */
+const CACHE_SHARE = 0.3;
+
+/** Where Lambda does not say how much memory there is. */
+export const DEFAULT_CACHE_BYTES = 256 * 1024 * 1024;
+
+/** Bytes of memory for bodies of the map. */
+export function cacheBytesOf(environment: NodeJS.ProcessEnv): number {
+  const memoryMb = Number(environment.AWS_LAMBDA_FUNCTION_MEMORY_SIZE);
+  return memoryMb > 0 ? Math.floor(memoryMb * 1024 * 1024 * CACHE_SHARE) : DEFAULT_CACHE_BYTES;
+}
+
+/** @throws Error that names the variable which is missing or wrong; MembershipError */
+export function membershipFromEnvironment(environment: NodeJS.ProcessEnv): Membership {
+  return checkMembership({
+    omitAfterMs: seconds(environment, 'OMIT_AFTER_SECONDS') * 1_000,
+    retireAfterMs: seconds(environment, 'RETIRE_AFTER_SECONDS') * 1_000,
+  });
+}
+
+/** Who may use the service. */
+export interface TrustSettings {
+  readonly table: string;
+  /** SHA-256 in hex of the admin token that the deployment starts with. */
+  readonly adminTokenSha256?: string;
+}
+
+/** @throws Error that names the variable which is missing or wrong */
+export function trustFromEnvironment(environment: NodeJS.ProcessEnv): TrustSettings {
+  const table = required(environment, 'TRUST_TABLE');
+  const digest = environment.ADMIN_TOKEN_SHA256 ?? '';
+  if (digest === '') return { table };
+  return { table, adminTokenSha256: checkSha256('The environment variable ADMIN_TOKEN_SHA256', digest) };
+}
+
+/** @throws Error that says what `name` must be */
+export function checkSha256(name: string, digest: string): string {
+  if (/^[0-9a-f]{64}$/.test(digest)) return digest;
+  throw new Error(
+    `${name} is no SHA-256 in lower-case hex; "rmap token generate" makes a token and its digest.`,
+  );
+}
+
+/**
+ * Milliseconds by which an agent's clock may be ahead of the service's.
+ *
+ * @throws Error that names the variable which is missing or wrong
+ */
+export function maxFutureSkewFromEnvironment(environment: NodeJS.ProcessEnv): number {
+  return seconds(environment, 'MAX_CLOCK_AHEAD_SECONDS') * 1_000;
+}
+
+/** @throws Error that names the variable which is missing */
+export function poolsTableFromEnvironment(environment: NodeJS.ProcessEnv): string {
+  return required(environment, 'POOLS_TABLE');
+}
+
+/** What the consumer of the heads' stream is told. */
+export interface NotifySettings {
+  readonly busName: string;
+  readonly announceRefreshes: boolean;
+}
+
+/** @throws Error that names the variable which is missing or wrong */
+export function notifyFromEnvironment(environment: NodeJS.ProcessEnv): NotifySettings {
+  return {
+    busName: required(environment, 'EVENT_BUS_NAME'),
+    announceRefreshes: onOrOff(environment, 'ANNOUNCE_REFRESHES'),
+  };
+}
+
+function required(environment: NodeJS.ProcessEnv, name: string): string {
+  const value = environment[name];
+  if (value !== undefined && value !== '') return value;
+  throw new Error(`The environment variable ${name} is not set; the deployed stack sets it.`);
+}
+
+function onOrOff(environment: NodeJS.ProcessEnv, name: string): boolean {
+  const value = required(environment, name);
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new Error(`The environment variable ${name} is ${JSON.stringify(value)}; it must be true or false.`);
+}
+
+function seconds(environment: NodeJS.ProcessEnv, name: string): number {
+  const value = required(environment, name);
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw new Error(
+    `The environment variable ${name} is ${JSON.stringify(value)}; it must be a number of seconds without a fraction.`,
+  );
+}
+
+function positiveInteger(environment: NodeJS.ProcessEnv, name: string): number {
+  const value = required(environment, name);
+  if (/^[1-9]\d{0,3}$/.test(value)) return Number(value);
+  throw new Error(
+    `The environment variable ${name} is ${JSON.stringify(value)}; it must be an integer from 1 to 9999.`,
+  );
+}

@@ -1,0 +1,164 @@
+/**
+ * The commit of a push: read the head, decide, write the body, move the head, and on
+ * losing a race decide again. What was acknowledged is in the table.
+ */
+import type { AcceleratorTotals } from '../core/snapshot/accelerators.ts';
+import type { EncodedBody } from '../core/snapshot/content.ts';
+import type { Identity } from '../core/snapshot/identity.ts';
+import { BODY_RENEW_S, type BodyStore } from './contents.ts';
+import { type Decision, decidePush, type Prior, type PushFacts } from './decide.ts';
+import { ClusterNotFoundError, ContentionError, HeadConflictError } from './errors.ts';
+import type { BodyRef, Head } from './head.ts';
+import type { HeadStore } from './heads.ts';
+import { backOff } from './retry.ts';
+
+/** Both stores of one deployment. */
+export interface Store {
+  readonly heads: HeadStore;
+  readonly bodies: BodyStore;
+}
+
+/** A push that passed the rules. */
+export interface Push extends PushFacts {
+  readonly identity: Identity;
+  readonly accelerators: readonly AcceleratorTotals[];
+  /** Deflates the body; called only when it must be written. */
+  readonly encode: () => Promise<EncodedBody>;
+  /**
+   * Applies the rules that compare with what was accepted before, throws what they
+   * refuse, and gives the number of all warnings. Called again with the newer head
+   * when another writer came between.
+   */
+  readonly succeed: (prior: Prior) => number | Promise<number>;
+}
+
+/** What became of it. */
+export interface Commit {
+  readonly decision: Decision;
+  /** The head as it stands now. */
+  readonly head: Head;
+}
+
+/** Sixteen lost races in a row are a fleet of agents on one cluster, not bad luck. */
+const MAX_ATTEMPTS = 16;
+const CONFLICT_BACKOFF = { baseMs: 5, capMs: 200 } as const;
+
+/**
+ * A push that stands there already and comes again within this time is the retry of one whose
+ * answer got lost, and costs nothing. Later it is an agent that is alive and has nothing new
+ * to say: its head's received time moves, or the sweeper would take an agent for silent that
+ * was answered a moment ago.
+ */
+const RETRY_WINDOW_MS = 5_000;
+
+/** What was accepted last: head first, then the retired mark, in this order (see {@link HeadStore.readRetired}). */
+export async function readPrior(heads: HeadStore, clusterId: string): Promise<Prior> {
+  const head = await heads.read(clusterId);
+  if (head !== undefined) return { kind: 'head', head };
+  const mark = await heads.readRetired(clusterId);
+  if (mark !== undefined) return { kind: 'retired', mark };
+  return { kind: 'none', floor: await heads.readFloor() };
+}
+
+/**
+ * Commits a push on top of `prior`, which the caller has just read.
+ *
+ * @throws CounterConflictError, ContentionError, and what `push.succeed` throws
+ */
+export async function commitSnapshot(store: Store, push: Push, prior: Prior, nowMs: number): Promise<Commit> {
+  let seen = prior;
+  let written: BodyRef | undefined;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const decision = decidePush(seen, push);
+    const warnings = await push.succeed(seen);
+    const standing = seen.kind === 'head' ? seen.head : undefined;
+    if (decision === 'repeat' && standing !== undefined && nowMs - standing.receivedAtMs < RETRY_WINDOW_MS)
+      return { decision, head: standing };
+
+    const body =
+      written ??
+      (decision !== 'publish' && standing !== undefined && canStay(standing, nowMs)
+        ? standing.body
+        : undefined);
+    if (body === undefined) written = await store.bodies.write(await push.encode(), nowMs);
+
+    const next = nextHead(push, decision, standing, body ?? written, warnings, nowMs);
+    try {
+      await store.heads.replace(standing, next);
+      return { decision, head: next };
+    } catch (error) {
+      if (!(error instanceof HeadConflictError)) throw error;
+      await backOff(CONFLICT_BACKOFF, attempt);
+      // Every engine but DynamoDB itself may leave the item out.
+      seen =
+        error.current === undefined
+          ? await readPrior(store.heads, push.clusterId)
+          : { kind: 'head', head: error.current };
+    }
+  }
+  throw new ContentionError(push.clusterId, MAX_ATTEMPTS);
+}
+
+/**
+ * Takes a cluster out of the map; one that is out already stays as it is.
+ *
+ * @throws ClusterNotFoundError, ContentionError
+ */
+export async function omitCluster(
+  heads: HeadStore,
+  clusterId: string,
+  reason: string,
+  nowMs: number,
+): Promise<Head> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const head = await heads.read(clusterId);
+    if (head === undefined) throw new ClusterNotFoundError(clusterId);
+    if (head.omission !== undefined) return head;
+    try {
+      return await heads.omit(head, reason, nowMs);
+    } catch (error) {
+      if (!(error instanceof HeadConflictError)) throw error;
+      await backOff(CONFLICT_BACKOFF, attempt);
+    }
+  }
+  throw new ContentionError(clusterId, MAX_ATTEMPTS);
+}
+
+/**
+ * Whether a refresh can leave the body as it is. A cluster that comes back gets its body
+ * written anew, so that taking one out and pushing it again mends a body that was lost.
+ */
+function canStay({ omission, body }: Head, nowMs: number): boolean {
+  return omission === undefined && body.expiresAtS - nowMs / 1_000 >= BODY_RENEW_S;
+}
+
+function nextHead(
+  push: Push,
+  decision: Decision,
+  standing: Head | undefined,
+  body: BodyRef | undefined,
+  warnings: number,
+  nowMs: number,
+): Head {
+  if (body === undefined) throw new Error('A head was to be written without a body.');
+  return {
+    clusterId: push.clusterId,
+    highWater: push.counter,
+    collectedAtNanos: push.collectedAtNanos,
+    receivedAtMs: nowMs,
+    contentSince:
+      decision !== 'publish' && standing !== undefined
+        ? {
+            counter: standing.contentSince.counter,
+            // Back in the map: it shows the content only from now on. Sync sends what has stood
+            // longest first, so clusters that come and go would otherwise be ahead of all others.
+            atMs: standing.omission === undefined ? standing.contentSince.atMs : nowMs,
+          }
+        : { counter: push.counter, atMs: nowMs },
+    body,
+    identity: push.identity,
+    accelerators: push.accelerators,
+    omittedModels: 0,
+    warnings,
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * The head of a cluster: everything that a poll must know of it, in one small item.
+ * A body is behind it, immutable; all that ever changes is here.
+ */
+import type { AcceleratorTotals } from '../core/snapshot/accelerators.ts';
+import type { Identity } from '../core/snapshot/identity.ts';
+
+/** Why and since when a cluster is out of the map. */
+export interface Omission {
+  readonly reason: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
+/** Where a body lies and how large it is. */
+export interface BodyRef {
+  /** SHA-256 over cluster id and body, in hex. */
+  readonly bodyId: string;
+  readonly parts: number;
+  /** Bytes before and after deflating. */
+  readonly rawBytes: number;
+  readonly storedBytes: number;
+  /** CRC-32 of the bytes before and after deflating. */
+  readonly crc32: number;
+  readonly storedCrc32: number;
+  /** Seconds since the epoch, after which DynamoDB may delete the parts. */
+  readonly expiresAtS: number;
+}
+
+/**
+ * One item of ClusterHeads. The counter of the published snapshot is the high-water
+ * mark itself: a push is accepted only above the mark (or as the very push that set
+ * it), and leaving the map changes neither. So there is one number, and no way for
+ * two to disagree.
+ */
+export interface Head {
+  readonly clusterId: string;
+  /** The highest counter that was ever accepted; never lowered, never expires. */
+  readonly highWater: bigint;
+  /** Absent while the cluster is in the map. */
+  readonly omission?: Omission;
+  /** Of the last accepted snapshot, nanoseconds since the epoch by the agent's clock. */
+  readonly collectedAtNanos: bigint;
+  /** Milliseconds since the epoch by our clock. */
+  readonly receivedAtMs: number;
+  /** The counter at which the present content first appeared, and since when the map has shown it. */
+  readonly contentSince: { readonly counter: bigint; readonly atMs: number };
+  readonly body: BodyRef;
+  readonly identity: Identity;
+  /** The largest models, as many as keep the item in one write unit. */
+  readonly accelerators: readonly AcceleratorTotals[];
+  /** Models that did not fit. */
+  readonly omittedModels: number;
+  readonly warnings: number;
+}
+
+/** What is left of a head that was retired: enough to keep its promise. */
+export interface RetiredMark {
+  readonly clusterId: string;
+  readonly highWater: bigint;
+  readonly collectedAtNanos: bigint;
+  readonly bodyId: string;
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PERMISSIONS } from '../../functions/auth/permissions.ts';
+import type { Role } from '../../functions/core/registration.ts';
+import type { App } from '../../functions/http/app.ts';
+import { routeName } from '../../functions/http/route-name.ts';
+import { unconnectedApp } from '../local/unconnected-app.ts';
+import { type GuardedService, startGuardedService } from './guarded-service.ts';
+
+const OWN = 'cluster/a';
+const OTHER = 'cluster/b';
+const ROLES = ['agent', 'scheduler', 'admin'] as const satisfies readonly Role[];
+
+let service: GuardedService;
+let routes: readonly string[];
+const tokens = new Map<Role, string>();
+
+beforeAll(async () => {
+  service = await startGuardedService();
+  routes = routesOf(unconnectedApp());
+  tokens.set('agent', await service.issue('AGENT', OWN));
+  tokens.set('scheduler', await service.issue('SCHEDULER'));
+  tokens.set('admin', await service.issue('ADMIN'));
+});
+afterAll(() => service.close());
+
+function routesOf({ routes: all }: App): readonly string[] {
+  return [...new Set(all.filter(({ method }) => method !== 'ALL').map(routeName))];
+}
+
+/** Calls a route as a role and gives what the guard said of it. */
+async function verdict(route: string, clusterId: string, token?: string): Promise<string> {
+  // Bodies and ids that mean nothing: what comes after the guard may well refuse them.
+  const isStream = route === 'GET /local/events';
+  const gone = new AbortController();
+  const [method = '', path = ''] = route.replace('{id}', encodeURIComponent(clusterId)).split(' ');
+  const answer = await fetch(service.url + path, {
+    method,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    signal: gone.signal,
+  });
+  const body = isStream && answer.ok ? '{}' : await answer.text();
+  gone.abort();
+  if (answer.status === 401 || answer.status === 403) return (JSON.parse(body) as { code: string }).code;
+  return 'admitted';
+}
+
+describe('The table of permissions', () => {
+  it('names every route of the app', () => {
+    expect(routes.length).toBeGreaterThan(15);
+    expect(routes.filter((route) => !PERMISSIONS.has(route))).toEqual([]);
+  });
+
+  it('is asked for every route: none is registered for all methods, as what stands before the guard is', () => {
+    const all = unconnectedApp().routes.filter(({ method }) => method === 'ALL');
+    expect(new Set(all.map(({ path }) => path))).toEqual(new Set(['/*']));
+    // A handler takes the request alone, what stands before one the next step as well.
+    expect(all.filter(({ handler }) => handler.length < 2)).toEqual([]);
+  });
+
+  it('names no route that the app does not have', () => {
+    expect([...PERMISSIONS.keys()].filter((route) => !routes.includes(route))).toEqual([]);
+  });
+
+  it('has the guard compare the cluster where the URL names one, and the route itself where none does', () => {
+    for (const [route, permission] of PERMISSIONS) {
+      if (permission === 'open' || permission.agent === undefined) continue;
+      const expected =
+        // It reads the rules and nothing of any cluster.
+        route === 'POST /v1/snapshots/validate'
+          ? 'all'
+          : route.includes('/v1/clusters/{id}')
+            ? 'own'
+            : 'filtered';
+      expect([route, permission.agent]).toEqual([route, expected]);
+    }
+  });
+
+  it('gives nobody but an agent less than all', () => {
+    for (const permission of PERMISSIONS.values()) {
+      if (permission === 'open') continue;
+      for (const role of ['scheduler', 'admin'] as const) {
+        expect([undefined, 'all']).toContain(permission[role]);
+      }
+    }
+  });
+
+  it('lets nobody without a token past, but to what is open', async () => {
+    for (const route of routes) {
+      const open = PERMISSIONS.get(route) === 'open';
+      expect([route, await verdict(route, OWN)]).toEqual([route, open ? 'admitted' : 'unauthenticated']);
+    }
+  });
+
+  it.each(ROLES)('lets the role %s do what it says, and nothing else', async (role) => {
+    for (const route of routes) {
+      const permission = PERMISSIONS.get(route);
+      const reach = permission === 'open' ? 'all' : permission?.[role];
+      const own = await verdict(route, OWN, tokens.get(role));
+      expect([route, own]).toEqual([route, reach === undefined ? 'forbidden' : 'admitted']);
+      const other = await verdict(route, OTHER, tokens.get(role));
+      const otherReached = reach === 'all' || reach === 'filtered';
+      expect([route, other]).toEqual([route, otherReached ? 'admitted' : 'forbidden']);
+    }
+  });
+
+  it('holds for HEAD as for GET', async () => {
+    for (const token of [undefined, tokens.get('agent')]) {
+      const answer = await fetch(`${service.url}/v1/map`, {
+        method: 'HEAD',
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      });
+      expect(answer.status).toBe(token === undefined ? 401 : 403);
+    }
+  });
+});

@@ -1,0 +1,152 @@
+/** Fit answers of small clusters against counting up over everything that fits. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { assertPacks } from '../../../../functions/core/capacity/packing/problem.ts';
+import { type ClusterInit, dated, freeNodes } from '../builders.ts';
+import { mostChains, mostChainsWithScaleOut, type PodsAsked } from './brute-force.ts';
+import { exactly, first } from './questions.ts';
+
+const SIZES = [1, 2, 3, 4, 5];
+const MOST_CHAINS = 6;
+
+/** Two or three node types in one or two pools, part of them occupied, with demand on each. */
+const clusters = fc
+  .array(
+    fc.record({
+      pool: fc.constantFrom('p', 'q'),
+      perNode: fc.constantFrom(3, 4, 5),
+      free: fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 3 }),
+      pending: fc.array(fc.constantFrom(...SIZES), { maxLength: 2 }),
+      eligible: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, fc.constant(false)),
+    }),
+    { minLength: 1, maxLength: 3 },
+  )
+  .chain((types) =>
+    fc
+      .record({
+        p: fc.record({ autoscaling: fc.boolean(), headroom: fc.nat(2), accelerators: fc.option(fc.nat(12)) }),
+        q: fc.record({ autoscaling: fc.boolean(), headroom: fc.nat(2), accelerators: fc.option(fc.nat(12)) }),
+      })
+      .map((pools): ClusterInit => {
+        const of = (id: 'p' | 'q') => {
+          const members = types.filter(({ pool }) => pool === id);
+          const nodes = members.reduce((sum, { free }) => sum + free.length, 0);
+          const total = members.reduce((sum, { free, perNode }) => sum + free.length * perNode, 0);
+          const { autoscaling, headroom, accelerators } = pools[id];
+          return {
+            autoscaling,
+            maxNodes: nodes + headroom,
+            ...(accelerators === null ? {} : { maxAccelerators: total + accelerators }),
+          };
+        };
+        return {
+          types: types.map(({ pool, perNode, free, eligible }, index) => ({
+            pool,
+            type: `t${index}`,
+            perNode,
+            eligible,
+            nodes: freeNodes(
+              perNode,
+              // A node that is all free would be an idle one.
+              free.map((left) => Math.min(left, perNode - 1)),
+            ),
+          })),
+          pools: { p: of('p'), q: of('q') },
+          ranks: types.flatMap(({ pool, perNode, pending }, index) =>
+            pending.map((size, number) => ({
+              name: `r${index}-${number}`,
+              pods: [{ count: Math.min(size, perNode), pool, type: `t${index}` }],
+              chains: [{ name: `c${index}-${number}` }],
+            })),
+          ),
+        };
+      }),
+  );
+
+/** What a candidate's classes ask, in terms of the view's targets. */
+function asked(answer: ReturnType<typeof first>): readonly PodsAsked[] {
+  const { candidate } = answer;
+  return candidate.classes.map(({ accelerators, perChain, targets }) => ({
+    size: accelerators,
+    perChain,
+    targets: targets.flatMap((index) => {
+      const target = candidate.targets[index];
+      return target === undefined ? [] : [candidate.cluster.view.targets.indexOf(target)];
+    }),
+  }));
+}
+
+function compare(
+  init: ClusterInit,
+  podRequirements: Parameters<typeof first>[1]['podRequirements'],
+  chains: number,
+) {
+  const view = dated(init);
+  const answer = first([view], { podRequirements: podRequirements ?? [], chains });
+  const pods = asked(answer);
+  const closed = pods.some(({ targets }) => targets.length === 0);
+  const expected = closed ? 0 : mostChains(view.view, pods, MOST_CHAINS);
+  // The tables end at a number of chains; beyond it there is nothing to compare with.
+  if (expected === MOST_CHAINS) return;
+  expect(answer.maxChains).toEqual(exactly(expected));
+  expect(answer.fits).toBe(chains <= expected);
+  if (answer.witness !== undefined) {
+    const { room, packing } = answer.witness;
+    assertPacks({ bins: room.bins, items: room.items(chains) }, packing);
+  }
+  const scaled = closed ? 0 : mostChainsWithScaleOut(view.view, pods, MOST_CHAINS);
+  if (scaled === MOST_CHAINS) return;
+  expect(answer.maxChainsWithScaleOut).toEqual(exactly(scaled));
+}
+
+const anyPods = (from: readonly object[]) =>
+  fc.array(fc.record({ acceleratorCount: fc.constantFrom(1, 2, 3), where: fc.nat(from.length - 1) }), {
+    minLength: 1,
+    maxLength: 3,
+  });
+
+describe('how many chains fit, now and with scale-out', () => {
+  test('where every pod names its node type', () => {
+    fc.assert(
+      fc.property(
+        clusters.chain((init) =>
+          fc.tuple(fc.constant(init), anyPods(init.types), fc.integer({ min: 1, max: 4 })),
+        ),
+        ([init, pods, chains]) => {
+          compare(
+            init,
+            pods.map(({ acceleratorCount, where }) => ({
+              acceleratorCount,
+              poolId: init.types[where]?.pool ?? '',
+              nodeTypeId: init.types[where]?.type ?? '',
+            })),
+            chains,
+          );
+        },
+      ),
+      { numRuns: 250 },
+    );
+  });
+
+  test('where pods may choose among node types', () => {
+    fc.assert(
+      fc.property(
+        clusters,
+        fc.array(
+          fc.record({ acceleratorCount: fc.constantFrom(1, 2, 3), poolId: fc.constantFrom('', 'p', 'q') }),
+          {
+            minLength: 1,
+            maxLength: 2,
+          },
+        ),
+        fc.integer({ min: 1, max: 4 }),
+        (init, pods, chains) => {
+          const has = (poolId: string) => poolId === '' || init.types.some(({ pool }) => pool === poolId);
+          fc.pre(pods.every(({ poolId }) => has(poolId)));
+          compare(init, pods, chains);
+        },
+      ),
+      { numRuns: 250 },
+    );
+  });
+});

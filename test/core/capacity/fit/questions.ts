@@ -1,0 +1,50 @@
+/** Fit questions in a few words. */
+
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  answerShapes,
+  type CandidateFit,
+  type ShapeFit,
+} from '../../../../functions/core/capacity/fit/fit.ts';
+import { readFitQuestion } from '../../../../functions/core/capacity/fit/parse-fit-request.ts';
+import { targetMatcher } from '../../../../functions/core/capacity/view/filter.ts';
+import type { DatedView } from '../../../../functions/core/capacity/view/target-row.ts';
+import { atOnce } from '../../../../functions/core/stepwise.ts';
+import {
+  FitRequestSchema,
+  type ShapePodSchema,
+  type ShapeSchema,
+} from '../../../../functions/gen/resourcemap/v1/capacity_pb.ts';
+import { plentyOfWork } from '../packing/problems.ts';
+
+export type PodInit = MessageInitShape<typeof ShapePodSchema>;
+export type ShapeInit = MessageInitShape<typeof ShapeSchema>;
+
+/** Pods that may stand anywhere, of these numbers of accelerators. */
+export function pods(...counts: readonly number[]): PodInit[] {
+  return counts.map((acceleratorCount) => ({ acceleratorCount }));
+}
+
+/** Answers through the same reading of the request that the service does. */
+export function ask(clusters: readonly DatedView[], ...shapes: readonly ShapeInit[]): readonly ShapeFit[] {
+  const question = readFitQuestion(create(FitRequestSchema, { shapes: [...shapes] }));
+  return atOnce(answerShapes(question.shapes, clusters, targetMatcher(question.filter), plentyOfWork()));
+}
+
+/** The answer for one shape. */
+export function askOne(clusters: readonly DatedView[], shape: ShapeInit): ShapeFit {
+  const [answer] = ask(clusters, shape);
+  if (answer === undefined) throw new Error('a shape has an answer');
+  return answer;
+}
+
+/** The first candidate's answer for one shape. */
+export function first(clusters: readonly DatedView[], shape: ShapeInit): CandidateFit {
+  const [candidate] = askOne(clusters, shape).candidates;
+  if (candidate === undefined) throw new Error('the shape has a candidate');
+  return candidate;
+}
+
+export function exactly(chains: number): { readonly atLeast: number; readonly atMost: number } {
+  return { atLeast: chains, atMost: chains };
+}

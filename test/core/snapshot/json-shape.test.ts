@@ -1,0 +1,257 @@
+import type { JsonValue } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+import { FindingCollector, type Findings } from '../../../functions/core/findings.ts';
+import { checkJsonShape } from '../../../functions/core/snapshot/json-shape.ts';
+import { JobRequirementsSchema } from '../../../functions/gen/bundle/v1/bundle_pb.ts';
+import { ClusterResourceMapSchema } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+
+function shape(text: string): Findings {
+  const problems = new FindingCollector();
+  checkJsonShape(ClusterResourceMapSchema, JSON.parse(text), problems);
+  return problems.result();
+}
+
+/** JSON text, and the code, path and message of the one fault in it. */
+const FAULTS: readonly (readonly [json: string, code: string, path: string, message: string])[] = [
+  ['null', 'invalid_value', '', 'null stands where an object (ClusterResourceMap) belongs.'],
+  ['[]', 'invalid_value', '', 'an array stands where an object (ClusterResourceMap) belongs.'],
+  ['"{}"', 'invalid_value', '', '"{}" stands where an object (ClusterResourceMap) belongs.'],
+  ['5', 'invalid_value', '', '5 stands where an object (ClusterResourceMap) belongs.'],
+  [
+    '{"logicalCouter":"1"}',
+    'unknown_field',
+    'logicalCouter',
+    'ClusterResourceMap has no field "logicalCouter"; the nearest is "logicalCounter".',
+  ],
+  [
+    '{"capacity_pools":[{"nodeTypes":[{"totalCnt":1}]}]}',
+    'unknown_field',
+    'capacity_pools[0].node_types[0].totalCnt',
+    'NodeTypeCapacity has no field "totalCnt"; the nearest is "totalCount".',
+  ],
+  [
+    '{"__proto__":{"clusterId":"c1"}}',
+    'unknown_field',
+    '__proto__',
+    'ClusterResourceMap has no field "__proto__"; the nearest is "topology".',
+  ],
+  [
+    '{"logicalCounter":"1","logical_counter":"2"}',
+    'invalid_value',
+    'logical_counter',
+    'The field is given twice, as "logicalCounter" and as "logical_counter"; give it once.',
+  ],
+  [
+    '{"logicalCounter":null,"logical_counter":"2"}',
+    'invalid_value',
+    'logical_counter',
+    'The field is given twice, as "logicalCounter" and as "logical_counter"; give it once.',
+  ],
+  [
+    '{"cluster":[]}',
+    'invalid_value',
+    'cluster',
+    'an array stands where an object (ClusterIdentity) belongs.',
+  ],
+  ['{"cluster":{"clusterId":7}}', 'invalid_value', 'cluster.cluster_id', '7 stands where a string belongs.'],
+  [
+    '{"cluster":{"clusterId":"\\ud800"}}',
+    'invalid_value',
+    'cluster.cluster_id',
+    '"\\ud800" stands where a string without unpaired surrogates belongs.',
+  ],
+  ['{"jobs":{}}', 'invalid_value', 'jobs', 'an object stands where an array belongs.'],
+  ['{"jobs":[null]}', 'invalid_value', 'jobs[0]', 'null stands where an object (JobState) belongs.'],
+  [
+    '{"apiResources":[{"servedVersions":["v1",null]}]}',
+    'invalid_value',
+    'api_resources[0].served_versions[1]',
+    'null stands where a string belongs.',
+  ],
+  [
+    '{"jobs":[{"ranks":[{"runtime":{"engineParameters":["a"]}}]}]}',
+    'invalid_value',
+    'jobs[0].ranks[0].runtime.engine_parameters',
+    'an array stands where an object belongs.',
+  ],
+  [
+    '{"jobs":[{"ranks":[{"runtime":{"engineParameters":{"a\\"b":1}}}]}]}',
+    'invalid_value',
+    'jobs[0].ranks[0].runtime.engine_parameters["a\\"b"]',
+    '1 stands where a string belongs.',
+  ],
+  [
+    '{"capacityPools":[{"autoscalingEnabled":"true"}]}',
+    'invalid_value',
+    'capacity_pools[0].autoscaling_enabled',
+    '"true" stands where true or false belongs.',
+  ],
+  [
+    '{"capacityPools":[{"minNodes":-1}]}',
+    'invalid_value',
+    'capacity_pools[0].min_nodes',
+    '-1 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+  ],
+  [
+    '{"capacityPools":[{"minNodes":1.5}]}',
+    'invalid_value',
+    'capacity_pools[0].min_nodes',
+    '1.5 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+  ],
+  [
+    '{"capacityPools":[{"minNodes":4294967296}]}',
+    'invalid_value',
+    'capacity_pools[0].min_nodes',
+    '4294967296 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+  ],
+  [
+    '{"capacityPools":[{"minNodes":1e30}]}',
+    'invalid_value',
+    'capacity_pools[0].min_nodes',
+    '1e+30 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+  ],
+  [
+    '{"capacityPools":[{"minNodes":1e999}]}',
+    'invalid_value',
+    'capacity_pools[0].min_nodes',
+    'Infinity stands where a uint32 belongs, an integer from 0 to 4294967295.',
+  ],
+  [
+    '{"capacityPools":[{"minNodes":" 1"}]}',
+    'invalid_value',
+    'capacity_pools[0].min_nodes',
+    '" 1" stands where a uint32 belongs, an integer from 0 to 4294967295.',
+  ],
+  [
+    '{"logicalCounter":18446744073709551614}',
+    'invalid_value',
+    'logical_counter',
+    '18446744073709552000 stands where a uint64 belongs, an integer from 0 to 18446744073709551615.',
+  ],
+  [
+    '{"logicalCounter":9007199254740993}',
+    'invalid_value',
+    'logical_counter',
+    '9007199254740992 stands where a string of digits belongs: a JSON number beyond 2^53 may have lost its last digits.',
+  ],
+  [
+    '{"logicalCounter":"18446744073709551616"}',
+    'invalid_value',
+    'logical_counter',
+    '"18446744073709551616" stands where a uint64 belongs, an integer from 0 to 18446744073709551615.',
+  ],
+  [
+    '{"logicalCounter":""}',
+    'invalid_value',
+    'logical_counter',
+    '"" stands where a uint64 belongs, an integer from 0 to 18446744073709551615.',
+  ],
+  [
+    '{"jobs":[{"workloadKind":"WORKLOAD_KIND_BATHC"}]}',
+    'invalid_value',
+    'jobs[0].workload_kind',
+    '"WORKLOAD_KIND_BATHC" stands where a WorkloadKind belongs; the nearest is "WORKLOAD_KIND_BATCH".',
+  ],
+  [
+    '{"jobs":[{"workloadKind":1.5}]}',
+    'invalid_value',
+    'jobs[0].workload_kind',
+    '1.5 stands where the name of a WorkloadKind belongs, such as "WORKLOAD_KIND_BATCH".',
+  ],
+  [
+    '{"jobs":[{"workloadKind":2147483648}]}',
+    'invalid_value',
+    'jobs[0].workload_kind',
+    '2147483648 stands where the name of a WorkloadKind belongs, such as "WORKLOAD_KIND_BATCH".',
+  ],
+  ...[
+    '2026-01-31',
+    '2026-01-31T12:00:00',
+    '2026-02-30T12:00:00Z',
+    '2026-01-31T24:00:00Z',
+    '0000-01-01T00:00:00Z',
+  ].map(
+    (text) =>
+      [
+        `{"collectedAt":"${text}"}`,
+        'invalid_value',
+        'collected_at',
+        `"${text}" stands where an RFC 3339 timestamp of the years 1 to 9999 belongs, such as "2026-01-31T12:00:00Z".`,
+      ] as const,
+  ),
+  [
+    '{"collectedAt":1767225600}',
+    'invalid_value',
+    'collected_at',
+    '1767225600 stands where an RFC 3339 timestamp of the years 1 to 9999 belongs, such as "2026-01-31T12:00:00Z".',
+  ],
+  [
+    '{"capacityPools":[{"nodeTypes":[{"maxRunDuration":"1h"}]}]}',
+    'invalid_value',
+    'capacity_pools[0].node_types[0].max_run_duration',
+    '"1h" stands where a duration in seconds belongs, such as "3600s".',
+  ],
+];
+
+describe('the shape of ProtoJSON', () => {
+  it.each(FAULTS)('%s is refused as %s at "%s"', (json, code, path, message) => {
+    expect(shape(json)).toEqual({
+      findings: [{ code, severity: 'reject', path, message }],
+      omitted: 0,
+      rejects: 1,
+      warnings: 0,
+    });
+  });
+
+  it.each([
+    '{}',
+    '{"cluster":null,"collectedAt":null,"jobs":null,"logicalCounter":null}',
+    '{"logicalCounter":"18446744073709551614"}',
+    '{"logicalCounter":9007199254740991}',
+    '{"logical_counter":1e2}',
+    '{"collectedAt":"2024-02-29T23:59:59.123456789+05:30"}',
+    '{"jobs":[{"workloadKind":"WORKLOAD_KIND_BATCH"},{"workloadKind":2},{"workloadKind":77}]}',
+    '{"jobs":[{"ranks":[{"runtime":{"engineParameters":{"__proto__":"x","constructor":"y"}}}]}]}',
+  ])('%s is one', (json) => {
+    expect(shape(json).findings).toEqual([]);
+  });
+
+  it('reports every fault, in document order', () => {
+    const { findings } = shape('{"jobs":[{"x":1},{"ranks":5}],"logicalCounter":-1,"y":2}');
+    expect(findings.map((f) => [f.code, f.path])).toEqual([
+      ['unknown_field', 'jobs[0].x'],
+      ['invalid_value', 'jobs[1].ranks'],
+      ['invalid_value', 'logical_counter'],
+      ['unknown_field', 'y'],
+    ]);
+  });
+
+  it('keeps a thousand findings and counts the rest', () => {
+    const { findings, rejects, omitted } = shape(JSON.stringify({ jobs: Array(2_500).fill(1) }));
+    expect([findings.length, rejects, omitted]).toEqual([1_000, 2_500, 1_500]);
+  });
+
+  it('cuts a long name and a long value in what it says of them', () => {
+    const { findings } = shape(JSON.stringify({ ['n'.repeat(10_000)]: 1, jobs: 'v'.repeat(10_000) }));
+    const [name, value] = findings;
+    expect(name?.path).toBe(`${'n'.repeat(80)}…`);
+    expect(name?.message.length).toBeLessThan(300);
+    expect(value?.message).toBe(`"${'v'.repeat(128)}"… (10000 characters) stands where an array belongs.`);
+  });
+});
+
+describe('a double', () => {
+  const faultsOf = (requiredCapacity: unknown): number => {
+    const problems = new FindingCollector();
+    checkJsonShape(JobRequirementsSchema, { requiredCapacity } as JsonValue, problems);
+    return problems.result().findings.length;
+  };
+
+  it.each([0, -1.5, 1e300, '1.5', '-2e-3', 'NaN', 'Infinity', '-Infinity'])('may be %j', (value) => {
+    expect(faultsOf(value)).toBe(0);
+  });
+
+  it.each(['0x10', '', ' 1', '1.', '.5', '1e999', 'nan', true, []])('is not %j', (value) => {
+    expect(faultsOf(value)).toBe(1);
+  });
+});

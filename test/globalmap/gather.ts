@@ -1,6 +1,0 @@
-import type { Payload } from '../../functions/globalmap/pieces.ts';
-
-/** The payload in one piece. */
-export function gather(payload: Payload): Buffer<ArrayBuffer> {
-  return Buffer.concat([...payload.chunks], payload.length);
-}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { ChangeSignal, lookUntil, type Patience } from '../../functions/http/wait.ts';
+
+function patience(over: Partial<Patience> = {}): Patience {
+  return { changes: new ChangeSignal(), waitMs: 60_000, signal: new AbortController().signal, ...over };
+}
+
+describe('looking until there is something', () => {
+  it('looks once where the first look finds something', async () => {
+    let looks = 0;
+    expect(
+      await lookUntil(
+        async () => ++looks,
+        () => true,
+        patience(),
+      ),
+    ).toBe(1);
+  });
+
+  it('looks again at once when a change is told', async () => {
+    const changes = new ChangeSignal();
+    let looks = 0;
+    const startedMs = performance.now();
+    const result = lookUntil(
+      async () => ++looks,
+      (seen) => seen === 2,
+      patience({ changes }),
+    );
+    await Promise.resolve();
+    setTimeout(() => changes.notify(), 5);
+    expect(await result).toBe(2);
+    expect(performance.now() - startedMs).toBeLessThan(900);
+  });
+
+  it('does not sleep through a change that is told while it looks', async () => {
+    const changes = new ChangeSignal();
+    let looks = 0;
+    const look = async (): Promise<number> => {
+      if (++looks === 1) changes.notify();
+      return looks;
+    };
+    const startedMs = performance.now();
+    expect(await lookUntil(look, (seen) => seen === 2, patience({ changes }))).toBe(2);
+    expect(performance.now() - startedMs).toBeLessThan(900);
+  });
+
+  it('looks once a second where nobody tells of changes', async () => {
+    let looks = 0;
+    const startedMs = performance.now();
+    await lookUntil(
+      async () => ++looks,
+      (seen) => seen === 2,
+      patience(),
+    );
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(990);
+  });
+
+  it('gives its last look when the time is up, the caller is gone, or the process stops', async () => {
+    const gone = new AbortController();
+    const changes = new ChangeSignal();
+    let looks = 0;
+    const lookInVain = async (over: Partial<Patience>): Promise<boolean> =>
+      (await lookUntil(
+        async () => ++looks,
+        () => false,
+        patience(over),
+      )) === looks;
+
+    expect(await lookInVain({ waitMs: 0 })).toBe(true);
+    expect(looks).toBe(1);
+    expect(await lookInVain({ waitMs: 10 })).toBe(true);
+    setTimeout(() => gone.abort(), 5);
+    expect(await lookInVain({ signal: gone.signal })).toBe(true);
+    setTimeout(() => changes.end(), 5);
+    expect(await lookInVain({ changes })).toBe(true);
+    expect(await lookInVain({ changes })).toBe(true);
+  });
+});

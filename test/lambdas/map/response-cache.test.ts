@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { FinishedAnswer } from '../../../functions/http/send-pieces.ts';
+import { AnswerCache } from '../../../functions/lambdas/map/response-cache.ts';
+
+const answer = (length: number): FinishedAnswer => ({
+  kind: 'finished',
+  length,
+  chunks: [new Uint8Array(length)],
+});
+
+/** Makes an answer twice, which is when it is kept. */
+function keep(cache: AnswerCache, etag: string, bytes: number): void {
+  for (let time = 0; time < 2; time++) cache.made(etag, true, answer(bytes));
+}
+
+describe('the cache of finished answers', () => {
+  it('keeps an answer once it was made twice', () => {
+    const cache = new AnswerCache(1_000);
+    cache.made('e', true, answer(10));
+    expect(cache.get('e', true)).toBeUndefined();
+    expect(cache.heldBytes).toBe(0);
+    cache.made('e', true, answer(10));
+    expect(cache.get('e', true)).toHaveLength(10);
+  });
+
+  it('forgets what was made once, where much else was made since', () => {
+    const cache = new AnswerCache(1_000);
+    cache.made('e', true, answer(10));
+    for (let other = 0; other < 64; other++) cache.made(`other ${other}`, true, answer(10));
+    cache.made('e', true, answer(10));
+    expect(cache.get('e', true)).toBeUndefined();
+  });
+
+  it('tells encodings apart', () => {
+    const cache = new AnswerCache(1_000);
+    keep(cache, 'e', 10);
+    expect(cache.get('e', true)).toHaveLength(10);
+    expect(cache.get('e', false)).toBeUndefined();
+  });
+
+  it('drops the oldest for the newest, and holds no more than its bytes', () => {
+    const cache = new AnswerCache(100);
+    keep(cache, 'a', 40);
+    keep(cache, 'b', 40);
+    keep(cache, 'c', 60);
+    expect(['a', 'b', 'c'].map((etag) => cache.get(etag, true)?.length)).toStrictEqual([undefined, 40, 60]);
+    expect(cache.heldBytes).toBe(100);
+  });
+
+  it('takes nothing in that is larger than itself, and nothing twice', () => {
+    const cache = new AnswerCache(100);
+    keep(cache, 'a', 50);
+    keep(cache, 'a', 50);
+    keep(cache, 'b', 101);
+    expect(cache.get('b', true)).toBeUndefined();
+    expect(cache.heldBytes).toBe(50);
+  });
+});
