@@ -105,16 +105,16 @@ function truthRow({ settings }: OperatorDashboardProps): readonly IWidget[] {
 }
 
 function changeRow({ settings, functions, deadLetters }: OperatorDashboardProps): readonly IWidget[] {
-  const told = (metric: string, statistic: string, label: string): IMetric =>
+  const reported = (metric: string, statistic: string, label: string): IMetric =>
     ownMetric(settings.stage, metric, 'notify', { statistic, period: PERIOD, label });
   return [
     graph('Events', [
-      told('EventsSent', 'Sum', 'sent'),
-      told('EventsFailed', 'Sum', 'failed, to be sent again'),
-      told('ChangesUnreadable', 'Sum', 'unreadable'),
+      reported('EventsSent', 'Sum', 'sent'),
+      reported('EventsFailed', 'Sum', 'failed, to be sent again'),
+      reported('ChangesUnreadable', 'Sum', 'unreadable'),
     ]),
     graph('From change to event, milliseconds', [
-      told('NotifyLag', 'Maximum', 'slowest of a batch'),
+      reported('NotifyLag', 'Maximum', 'slowest of a batch'),
       functions.notify.lambda.metric('IteratorAge', {
         statistic: 'Maximum',
         period: PERIOD,
@@ -217,8 +217,8 @@ function errorLog({ functions }: OperatorDashboardProps): IWidget {
   });
 }
 
-function heading(question: string, note: string): readonly IWidget[] {
-  return [new TextWidget({ markdown: `## ${question}\n${note}`, width: FULL, height: 2 })];
+function heading(request: string, note: string): readonly IWidget[] {
+  return [new TextWidget({ markdown: `## ${request}\n${note}`, width: FULL, height: 2 })];
 }
 
 function graph(title: string, left: readonly IMetric[]): GraphWidget {

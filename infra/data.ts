@@ -3,8 +3,8 @@ import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { POOLS_KEY } from '../functions/storage/pools.ts';
-import { TRUST_KEY, TRUST_TTL } from '../functions/storage/registrations.ts';
-import { BODIES_KEY, BODIES_TTL, HEADS_KEY } from '../functions/storage/tables.ts';
+import { REGISTRATIONS_KEY, REGISTRATIONS_TTL } from '../functions/storage/registrations.ts';
+import { CONTENTS_KEY, CONTENTS_TTL, HEADS_KEY } from '../functions/storage/tables.ts';
 import type { TableName } from './functions.ts';
 
 export interface DataProps {
@@ -32,15 +32,15 @@ export class Data extends Construct {
       }),
       bodies: new Table(this, 'Bodies', {
         ...kept,
-        partitionKey: { name: BODIES_KEY.partition, type: AttributeType.BINARY },
-        sortKey: { name: BODIES_KEY.sort, type: AttributeType.NUMBER },
-        timeToLiveAttribute: BODIES_TTL,
+        partitionKey: { name: CONTENTS_KEY.partition, type: AttributeType.BINARY },
+        sortKey: { name: CONTENTS_KEY.sort, type: AttributeType.NUMBER },
+        timeToLiveAttribute: CONTENTS_TTL,
       }),
       trust: new Table(this, 'Trust', {
         ...kept,
-        partitionKey: { name: TRUST_KEY.partition, type: AttributeType.STRING },
-        sortKey: { name: TRUST_KEY.sort, type: AttributeType.STRING },
-        timeToLiveAttribute: TRUST_TTL,
+        partitionKey: { name: REGISTRATIONS_KEY.partition, type: AttributeType.STRING },
+        sortKey: { name: REGISTRATIONS_KEY.sort, type: AttributeType.STRING },
+        timeToLiveAttribute: REGISTRATIONS_TTL,
       }),
       pools: new Table(this, 'Pools', {
         ...kept,

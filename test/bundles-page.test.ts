@@ -47,8 +47,8 @@ describe('The page of bundles', () => {
     // The primary stands on both nodes of the samples that have H100s.
     expect(planned.copies[1].degraded.map((d: { domain: string }) => d.domain)).toContain('node');
 
-    const answer = JSON.parse(await sh(ownNodes));
-    expect([answer.bundles[0].copies[0].placements[0].node.nodeId, answer.etag]).toEqual(['n1', '']);
+    const response = JSON.parse(await sh(ownNodes));
+    expect([response.bundles[0].copies[0].placements[0].node.nodeId, response.etag]).toEqual(['n1', '']);
   });
 
   it('shows a program that works', async () => {

@@ -4,19 +4,19 @@ import { ResourceMapError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
 import type { Registration, StaticToken } from '../core/registration.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { registrationId, type TrustStore } from '../storage/registrations.ts';
+import { type RegistrationStore, registrationId } from '../storage/registrations.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import type { Caller } from './principal.ts';
 import { TOKEN_PREFIX, tokenDigest } from './static-token.ts';
 import { claimedIdentity, verifyJwt } from './verify-jwt.ts';
 
 /** For which a registration or token is not read again: one that is removed is good for as long. */
-export const GRANT_CACHE_MS = 30_000;
+export const REGISTRATION_CACHE_MS = 30_000;
 /** Ten pushes a second of as many clusters as a map has. */
-const MAX_CACHED_GRANTS = 10_000;
+const MAX_CACHED_REGISTRATIONS = 10_000;
 
 export interface AuthenticatorOptions {
-  readonly trust: TrustStore;
+  readonly trust: RegistrationStore;
   readonly telemetry: Telemetry;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -31,7 +31,7 @@ export class Authenticator {
   readonly #keys: IssuerKeys;
   readonly #cache = new Map<
     string,
-    { readonly grant: Registration | StaticToken; readonly untilMs: number }
+    { readonly record: Registration | StaticToken; readonly untilMs: number }
   >();
 
   constructor(options: AuthenticatorOptions) {
@@ -52,15 +52,15 @@ export class Authenticator {
   async #byDigest(token: string): Promise<Caller> {
     const digest = tokenDigest(token);
     if (this.#isFirstAdmin(digest)) return { kind: 'caller', id: 'deployment', rights: { role: 'admin' } };
-    const grant = await this.#cached(digest, () => this.#options.trust.token(digest));
-    if (grant?.kind !== 'token') {
+    const record = await this.#cached(digest, () => this.#options.trust.token(digest));
+    if (record?.kind !== 'token') {
       throw new ResourceMapError('invalid_token', 'The token is unknown or revoked.');
     }
-    if (grant.expiresAtS !== undefined && grant.expiresAtS * 1_000 <= this.#options.now()) {
-      const expired = new Date(grant.expiresAtS * 1_000).toISOString();
+    if (record.expiresAtS !== undefined && record.expiresAtS * 1_000 <= this.#options.now()) {
+      const expired = new Date(record.expiresAtS * 1_000).toISOString();
       throw new ResourceMapError('invalid_token', `The token expired at ${expired}.`);
     }
-    return { kind: 'caller', id: grant.id, rights: grant.rights };
+    return { kind: 'caller', id: record.id, rights: record.rights };
   }
 
   #isFirstAdmin(digest: string): boolean {
@@ -76,10 +76,12 @@ export class Authenticator {
     const { issuer, audiences, subject } = claimedIdentity(token);
     for (const audience of audiences) {
       const id = registrationId(issuer, audience, subject);
-      const grant = await this.#cached(id, () => this.#options.trust.registration(issuer, audience, subject));
-      if (grant?.kind !== 'registration') continue;
-      await verifyJwt(token, grant, this.#keys, new Date(this.#options.now()));
-      return { kind: 'caller', id: grant.id, rights: grant.rights };
+      const record = await this.#cached(id, () =>
+        this.#options.trust.registration(issuer, audience, subject),
+      );
+      if (record?.kind !== 'registration') continue;
+      await verifyJwt(token, record, this.#keys, new Date(this.#options.now()));
+      return { kind: 'caller', id: record.id, rights: record.rights };
     }
     throw new ResourceMapError(
       'invalid_token',
@@ -94,13 +96,13 @@ export class Authenticator {
   ): Promise<Registration | StaticToken | undefined> {
     const now = this.#options.now();
     const known = this.#cache.get(id);
-    if (known !== undefined && known.untilMs > now) return known.grant;
+    if (known !== undefined && known.untilMs > now) return known.record;
     this.#cache.delete(id);
-    const grant = await read();
-    if (grant === undefined) return undefined;
+    const record = await read();
+    if (record === undefined) return undefined;
     const [oldest] = this.#cache.keys();
-    if (oldest !== undefined && this.#cache.size >= MAX_CACHED_GRANTS) this.#cache.delete(oldest);
-    this.#cache.set(id, { grant, untilMs: now + GRANT_CACHE_MS });
-    return grant;
+    if (oldest !== undefined && this.#cache.size >= MAX_CACHED_REGISTRATIONS) this.#cache.delete(oldest);
+    this.#cache.set(id, { record, untilMs: now + REGISTRATION_CACHE_MS });
+    return record;
   }
 }

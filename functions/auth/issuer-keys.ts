@@ -8,7 +8,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { ResourceMapError } from '../core/errors.ts';
 import type { KeySource } from '../core/registration.ts';
-import { MAX_ISSUER_ANSWER_BYTES, RETRY_ISSUER_S } from '../http/limits.ts';
+import { MAX_ISSUER_RESPONSE_BYTES, RETRY_ISSUER_S } from '../http/limits.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 
 /** After which keys are fetched again: a key that an issuer withdraws is good for as long. */
@@ -148,8 +148,8 @@ async function fetchJson(url: string): Promise<unknown> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > MAX_ISSUER_ANSWER_BYTES) {
-      throw new Error(`${url} answers more than ${MAX_ISSUER_ANSWER_BYTES} bytes.`);
+    if (bytes > MAX_ISSUER_RESPONSE_BYTES) {
+      throw new Error(`${url} answers more than ${MAX_ISSUER_RESPONSE_BYTES} bytes.`);
     }
     chunks.push(chunk);
   }

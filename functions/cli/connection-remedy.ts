@@ -1,5 +1,5 @@
 /** What to do where a service cannot be spoken with. */
-import { type ConnectionError, UnexpectedAnswerError } from '../client/errors.ts';
+import { type ConnectionError, UnexpectedResponseError } from '../client/errors.ts';
 
 /** Codes of Node's TLS: the certificate is signed by nobody that this machine trusts. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
@@ -19,7 +19,7 @@ const NO_TLS: ReadonlySet<string> = new Set([
   'EPROTO',
 ]);
 
-export function connectionRemedy(error: ConnectionError | UnexpectedAnswerError): string {
+export function connectionRemedy(error: ConnectionError | UnexpectedResponseError): string {
   const code = systemCodeOf(error);
   if (UNTRUSTED.has(code)) {
     return 'The certificate is signed by nobody that this machine trusts; NODE_EXTRA_CA_CERTS=FILE names the certificate (PEM) of who signed it.';
@@ -34,7 +34,7 @@ export function connectionRemedy(error: ConnectionError | UnexpectedAnswerError)
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_'))
     return 'The service and rmap found no way to speak TLS.';
   const address = '--url or RMAP_URL names the service, and begins with https:// where it speaks TLS.';
-  if (error instanceof UnexpectedAnswerError) return address;
+  if (error instanceof UnexpectedResponseError) return address;
   // A server that speaks TLS answers plain HTTP with bytes that are none, or hangs up.
   if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === NO_HTTP) {
     return `Something is there and hung up; ${address}`;

@@ -1,5 +1,5 @@
 /** Whatever ended a command, as the lines that a person reads and the code that a script reads. */
-import { ApiError, ConnectionError, UnexpectedAnswerError } from '../client/errors.ts';
+import { ApiError, ConnectionError, UnexpectedResponseError } from '../client/errors.ts';
 import { InvalidSnapshotError } from '../core/errors.ts';
 import { connectionRemedy } from './connection-remedy.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -33,13 +33,13 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof UsageError)
     return { lines: [printable(thrown.message), ...thrown.lines], exitCode: EXIT.usage };
   if (thrown instanceof ApiError) {
-    const told = inTermsOfRmap(thrown);
-    const { findings = [], omittedFindings = 0, requestId } = told.problem;
+    const reported = inTermsOfRmap(thrown);
+    const { findings = [], omittedFindings = 0, requestId } = reported.problem;
     return {
       lines: [
-        printable(told.message),
+        printable(reported.message),
         ...findingLines(findings, omittedFindings),
-        ...(thrown.mayBeDone && CHANGES_MISSED.has(thrown.code)
+        ...(thrown.possiblyApplied && CHANGES_MISSED.has(thrown.code)
           ? ['  An earlier try, whose answer was lost, may have done it.']
           : []),
         ...(thrown.status >= 500 && requestId !== undefined ? [`  request id ${printable(requestId)}`] : []),
@@ -54,7 +54,7 @@ export function failureOf(thrown: unknown): Failure {
       exitCode: EXIT.refused,
     };
   }
-  if (thrown instanceof ConnectionError || thrown instanceof UnexpectedAnswerError)
+  if (thrown instanceof ConnectionError || thrown instanceof UnexpectedResponseError)
     return {
       lines: [printable(thrown.message), `  ${connectionRemedy(thrown)}`],
       exitCode: EXIT.unreachable,
@@ -70,7 +70,7 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 /** Tells what became of one of several files. @returns the exit code that it asks for */
-export function tellFailureOf(file: string, thrown: unknown): ExitCode {
+export function reportFailureOf(file: string, thrown: unknown): ExitCode {
   const { lines, exitCode } = failureOf(thrown);
   const name = thrown instanceof UsageError ? '' : `${printable(file)}: `;
   process.stderr.write(`${name}${lines.join('\n')}\n`);

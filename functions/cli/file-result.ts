@@ -1,6 +1,6 @@
 /** What became of one of several files, as a line that a program reads. */
 import type { JsonValue } from '@bufbuild/protobuf';
-import { ApiError, ConnectionError, type ProblemCode, UnexpectedAnswerError } from '../client/errors.ts';
+import { ApiError, ConnectionError, type ProblemCode, UnexpectedResponseError } from '../client/errors.ts';
 import { ResourceMapError } from '../core/errors.ts';
 import type { Finding } from '../core/findings.ts';
 import { UsageError } from './failure.ts';
@@ -56,7 +56,7 @@ function problemOf(thrown: unknown): FileProblem {
   // The messages of these begin with their code in brackets.
   if (thrown instanceof ConnectionError)
     return { code: 'connection_failed', detail: detail.replace(/^\[\w+\] /, '') };
-  if (thrown instanceof UnexpectedAnswerError)
+  if (thrown instanceof UnexpectedResponseError)
     return { code: 'unexpected_answer', detail: detail.replace(/^\[\w+\] /, '') };
   return { code: 'fault', detail };
 }

@@ -35,14 +35,14 @@ export function withGlobalOptions(command: Command): Command {
       ).env('RMAP_TOKEN_FILE'),
     )
     .option('--json', 'print JSON for programs instead of text for people', false)
-    .hook('preAction', settleToken);
+    .hook('preAction', resolveTokenSource);
 }
 
 /**
  * Leaves one token where two are given: what the command line says goes before what the environment
  * says, as it does for the URL. Two in one place are none, since nothing says which is meant.
  */
-function settleToken(command: Command): void {
+function resolveTokenSource(command: Command): void {
   for (const option of ['token', 'tokenFile']) {
     // What is set to nothing is not set: a variable of a CI system, say.
     if (sourceOf(command, option) === 'env' && command.getOptionValue(option) === '')
@@ -76,23 +76,28 @@ export function serviceOf({ url, token, tokenFile }: GlobalOptions): ClientOptio
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`${JSON.stringify(url)} is no URL; --url takes one such as ${DEFAULT_URL}.`);
   }
-  if (token !== undefined) refuseNoToken(token);
+  if (token !== undefined) assertBearerToken(token);
   const bearer = tokenFile === undefined ? token : () => readTokenFile(tokenFile);
-  return { baseUrl: url, retry: RETRY, onWait: tellWait, ...(bearer === undefined ? {} : { token: bearer }) };
+  return {
+    baseUrl: url,
+    retry: RETRY,
+    onWait: reportWait,
+    ...(bearer === undefined ? {} : { token: bearer }),
+  };
 }
 
 /** Below this a wait looks like an answer that takes its time. */
-const TOLD_FROM_MS = 3_000;
+const MIN_REPORTED_WAIT_MS = 3_000;
 
 /** A service can ask for a longer wait than rmap would make by itself; without a word it would seem to hang. */
-function tellWait({ ms, error }: RetryWait): void {
-  if (ms < TOLD_FROM_MS) return;
+function reportWait({ ms, error }: RetryWait): void {
+  if (ms < MIN_REPORTED_WAIT_MS) return;
   const [why] = failureOf(error).lines;
   process.stderr.write(`Trying again in ${Math.ceil(ms / 1_000)} s: ${why}\n`);
 }
 
 /** What could not stand in a header would look like a service that is not there. The token itself is never shown. */
-function refuseNoToken(token: string): void {
+function assertBearerToken(token: string): void {
   try {
     bearerToken(`Bearer ${token}`);
   } catch (cause) {

@@ -66,7 +66,7 @@ function serviceLines(plan: NodeServicePlan): readonly string[] {
   const { serviceId, outcome, placements, running, unknownPools } = plan;
   const nodes = placements.reduce((sum, placement) => sum + placement.nodes, 0);
   const unknown = unknownPools.length === 0 ? '' : `; not configured: ${unknownPools.join(', ')}`;
-  const told = outcome === 'deferred' ? '' : `, ${nodes} to start, ${running} running${unknown}`;
+  const reported = outcome === 'deferred' ? '' : `, ${nodes} to start, ${running} running${unknown}`;
   const rows = placements.map(({ poolName, tier, tierName, node, nodes }) => [
     poolName,
     tierText(tier, tierName),
@@ -74,7 +74,7 @@ function serviceLines(plan: NodeServicePlan): readonly string[] {
     String(nodes),
   ]);
   return [
-    printable(`service ${serviceId}: ${outcome}${told}`),
+    printable(`service ${serviceId}: ${outcome}${reported}`),
     ...(rows.length === 0
       ? []
       : [

@@ -37,14 +37,14 @@ const REMEDIES: Remedies = {
  * @param remedies what the command knows better, before what goes for every command
  */
 export function inTermsOfRmap(error: ApiError, remedies: Remedies = REMEDIES): ApiError {
-  if (error.code === 'invalid_grant_request') return grantInOptions(error);
+  if (error.code === 'invalid_grant_request') return registrationInOptions(error);
   const remedy = Object.hasOwn(remedies, error.code) ? remedies[error.code] : undefined;
   if (remedy === undefined) return error;
   return new ApiError({ ...error.problem, detail: remedy(error.problem.detail) }, error);
 }
 
 /** Fields of what makes a registration or a token, as the options that give them. */
-const GRANT_OPTIONS: ReadonlyMap<string, string> = new Map([
+const REGISTRATION_OPTIONS: ReadonlyMap<string, string> = new Map([
   ['issuer', '--issuer'],
   ['audience', '--audience'],
   ['subject', '--subject'],
@@ -57,7 +57,7 @@ const GRANT_OPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The detail of such a refusal says every finding again, which are told one by one below it. */
-function grantInOptions(error: ApiError): ApiError {
+function registrationInOptions(error: ApiError): ApiError {
   const { detail, findings = [] } = error.problem;
   if (findings.length === 0) return error;
   const [what = detail] = detail.split(': ', 1);
@@ -67,7 +67,7 @@ function grantInOptions(error: ApiError): ApiError {
       detail: `${what}:`,
       findings: findings.map((finding) => ({
         ...finding,
-        path: GRANT_OPTIONS.get(finding.path) ?? finding.path,
+        path: REGISTRATION_OPTIONS.get(finding.path) ?? finding.path,
         message: finding.message.replace('given as jwks or jwks_uri', 'given with --jwks or --jwks-uri'),
       })),
     },

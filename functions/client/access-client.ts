@@ -17,7 +17,7 @@ import {
   TokenListSchema,
 } from '../gen/resourcemap/v1/access_pb.ts';
 import { type ClientOptions, transportOf } from './client.ts';
-import { decodeAnswer, PROTOBUF } from './decode-response.ts';
+import { decodeResponse, PROTOBUF } from './decode-response.ts';
 import { type HttpRequest, send } from './transport.ts';
 
 /** Every method throws as those of `createClient` do. */
@@ -36,11 +36,11 @@ export function createAccessClient(options: ClientOptions): AccessClient {
   const transport = transportOf(options);
   const get = async <D extends DescMessage>(schema: D, path: string): Promise<MessageShape<D>> => {
     const request: HttpRequest = { method: 'GET', path, headers: { accept: PROTOBUF } };
-    return decodeAnswer(schema, request, await send(transport, request));
+    return decodeResponse(schema, request, await send(transport, request));
   };
   const post = async <Q extends DescMessage, A extends DescMessage>(
     question: Q,
-    answer: A,
+    response: A,
     path: string,
     init: MessageInitShape<Q>,
   ): Promise<MessageShape<A>> => {
@@ -52,7 +52,7 @@ export function createAccessClient(options: ClientOptions): AccessClient {
     };
     // Not repeated: a token that was issued without an answer would be one that nobody knows of.
     const once = { ...transport, retry: { ...transport.retry, attempts: 1 } };
-    return decodeAnswer(answer, request, await send(once, request));
+    return decodeResponse(response, request, await send(once, request));
   };
   const remove = async (path: string, id: string): Promise<void> => {
     await send(transport, { method: 'DELETE', path: `${path}/${encodeURIComponent(id)}` });

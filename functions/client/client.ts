@@ -48,8 +48,8 @@ import {
   ValidateResultSchema,
   VectorClockSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
-import { decodeAnswer, PROTOBUF } from './decode-response.ts';
-import { ApiError, UnexpectedAnswerError } from './errors.ts';
+import { decodeResponse, PROTOBUF } from './decode-response.ts';
+import { ApiError, UnexpectedResponseError } from './errors.ts';
 import {
   DEFAULT_RETRY,
   type HttpRequest,
@@ -108,7 +108,7 @@ export interface MapOptions extends CallOptions {
   readonly waitSeconds?: number;
 }
 
-export type MapAnswer =
+export type MapResponse =
   | { readonly kind: 'map'; readonly map: GlobalResourceMap; readonly etag: string }
   | { readonly kind: 'not-modified'; readonly etag: string };
 
@@ -163,7 +163,7 @@ export interface Client {
   cluster(clusterId: string, options?: CallOptions): Promise<ClusterStatus>;
   /** The last snapshot of a cluster that is in the map. */
   snapshot(clusterId: string, options?: CallOptions): Promise<ClusterResourceMap>;
-  map(options?: MapOptions): Promise<MapAnswer>;
+  map(options?: MapOptions): Promise<MapResponse>;
   clock(options?: CallOptions & { filter?: Partial<MapFilter> }): Promise<ReadonlyMap<string, bigint>>;
   /** One answer of sync; `MapReplica` does the rest. */
   sync(options: SyncOptions): Promise<SyncResponse>;
@@ -204,7 +204,7 @@ export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options);
 
   const ask = async <D extends DescMessage>(schema: D, request: HttpRequest): Promise<MessageShape<D>> =>
-    decodeAnswer(
+    decodeResponse(
       schema,
       request,
       await send(transport, { ...request, headers: { accept: PROTOBUF, ...request.headers } }),
@@ -297,12 +297,12 @@ export function createClient(options: ClientOptions): Client {
         ...holdFor(waitSeconds),
         signal,
       };
-      const answer = await send(transport, request);
-      const etag = answer.headers.get('etag');
+      const response = await send(transport, request);
+      const etag = response.headers.get('etag');
       if (etag === null)
-        throw new UnexpectedAnswerError(request.method, answer.url, 'the answer has no ETag');
-      if (answer.status === 304) return { kind: 'not-modified', etag };
-      return { kind: 'map', map: decodeAnswer(GlobalResourceMapSchema, request, answer), etag };
+        throw new UnexpectedResponseError(request.method, response.url, 'the answer has no ETag');
+      if (response.status === 304) return { kind: 'not-modified', etag };
+      return { kind: 'map', map: decodeResponse(GlobalResourceMapSchema, request, response), etag };
     },
 
     async clock({ filter, signal } = {}) {
@@ -373,7 +373,7 @@ export function createClient(options: ClientOptions): Client {
         });
       } catch (error) {
         // With If-Match the service itself takes a change that is made already for made.
-        if (onlyCreate !== true || !mayBeOurs(error)) throw error;
+        if (onlyCreate !== true || !isPossiblyOwnWrite(error)) throw error;
         const kept = await findPool(pool.poolName, options);
         if (kept?.pool === undefined || !equals(PoolSchema, kept.pool, pool)) throw error;
         return kept;
@@ -389,7 +389,7 @@ export function createClient(options: ClientOptions): Client {
           ...options,
         });
       } catch (error) {
-        if (!mayBeOurs(error) || (await findPool(poolName, options)) !== undefined) throw error;
+        if (!isPossiblyOwnWrite(error) || (await findPool(poolName, options)) !== undefined) throw error;
       }
     },
 
@@ -423,8 +423,8 @@ function conflictingMark(error: unknown): bigint | undefined {
 }
 
 /** Whether what stands in the way of a change to a pool may be that very change, made by a try without an answer. */
-function mayBeOurs(error: unknown): boolean {
-  if (!(error instanceof ApiError) || !error.mayBeDone) return false;
+function isPossiblyOwnWrite(error: unknown): boolean {
+  if (!(error instanceof ApiError) || !error.possiblyApplied) return false;
   return error.code === 'pool_changed' || error.code === 'pool_not_found';
 }
 

@@ -1,28 +1,28 @@
 /** Reads the message that an answer is, or says that something else answered: a proxy's page is no empty list. */
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
-import { UnexpectedAnswerError } from './errors.ts';
-import type { HttpAnswer, HttpRequest } from './transport.ts';
+import { UnexpectedResponseError } from './errors.ts';
+import type { HttpRequest, HttpResponse } from './transport.ts';
 
 export const PROTOBUF = 'application/x-protobuf';
 
 /** @throws UnexpectedAnswerError */
-export function decodeAnswer<D extends DescMessage>(
+export function decodeResponse<D extends DescMessage>(
   schema: D,
   request: HttpRequest,
-  answer: HttpAnswer,
+  response: HttpResponse,
 ): MessageShape<D> {
-  const type = answer.headers.get('content-type')?.split(';', 1)[0] ?? 'absent';
+  const type = response.headers.get('content-type')?.split(';', 1)[0] ?? 'absent';
   if (type !== PROTOBUF) {
-    throw new UnexpectedAnswerError(
+    throw new UnexpectedResponseError(
       request.method,
-      answer.url,
+      response.url,
       `the Content-Type is ${type}, not ${PROTOBUF}`,
     );
   }
   try {
-    return fromBinary(schema, answer.body);
+    return fromBinary(schema, response.body);
   } catch (cause) {
-    throw new UnexpectedAnswerError(request.method, answer.url, `the body is no ${schema.typeName}`, {
+    throw new UnexpectedResponseError(request.method, response.url, `the body is no ${schema.typeName}`, {
       cause,
     });
   }

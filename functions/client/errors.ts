@@ -30,14 +30,14 @@ export class ApiError extends Error {
    * Whether an earlier try of the call may have been carried out: it had no answer, or one of
    * 5xx. What the service refuses then may be what that try has done.
    */
-  readonly mayBeDone: boolean;
+  readonly possiblyApplied: boolean;
 
-  constructor(problem: Problem, { mayBeDone = false }: { readonly mayBeDone?: boolean } = {}) {
+  constructor(problem: Problem, { possiblyApplied = false }: { readonly possiblyApplied?: boolean } = {}) {
     super(`[${problem.code}] ${problem.detail}`);
     this.status = problem.status;
     this.code = problem.code;
     this.problem = problem;
-    this.mayBeDone = mayBeDone;
+    this.possiblyApplied = possiblyApplied;
   }
 
   /** Whether the same request can succeed later: 408, 429 and 5xx. */
@@ -66,7 +66,7 @@ function reasonOf(thrown: unknown): string {
 }
 
 /** An answer with a body that cannot be what the service wrote: a proxy's page, or another service. */
-export class UnexpectedAnswerError extends Error {
+export class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 
   constructor(method: string, url: string, what: string, options?: ErrorOptions) {

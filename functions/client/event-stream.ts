@@ -5,7 +5,7 @@
 import { fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { createParser } from 'eventsource-parser';
 import { type ClusterChange, ClusterChangeSchema } from '../gen/resourcemap/v1/events_pb.ts';
-import { ApiError, ConnectionError, parseProblem, UnexpectedAnswerError } from './errors.ts';
+import { ApiError, ConnectionError, parseProblem, UnexpectedResponseError } from './errors.ts';
 import { pause } from './pause.ts';
 
 /** An event as EventBridge delivers it to a target, and the local service to a listener. */
@@ -111,7 +111,7 @@ async function* connect(
       redirect: 'manual',
       signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
     });
-    await refuseOther(response, url);
+    await assertEventStream(response, url);
     onBegin();
     const events: DeliveredEvent[] = [];
     const parser = createParser({
@@ -119,7 +119,7 @@ async function* connect(
       onEvent: ({ data }) => events.push(JSON.parse(data) as DeliveredEvent),
       onError: ({ type }) => {
         if (type !== 'max-buffer-size-exceeded') return;
-        throw new UnexpectedAnswerError(
+        throw new UnexpectedResponseError(
           'GET',
           url,
           `an event of more than ${MAX_EVENT_CHARACTERS} characters comes in`,
@@ -133,19 +133,19 @@ async function* connect(
       yield* events.splice(0);
     }
   } catch (error) {
-    if (error instanceof ApiError || error instanceof UnexpectedAnswerError) throw error;
+    if (error instanceof ApiError || error instanceof UnexpectedResponseError) throw error;
     throw new ConnectionError('GET', url, error);
   } finally {
     clearTimeout(watchdog);
   }
 }
 
-async function refuseOther(response: Response, url: string): Promise<void> {
+async function assertEventStream(response: Response, url: string): Promise<void> {
   const type = response.headers.get('content-type')?.split(';', 1)[0] ?? 'absent';
   if (response.status === 200 && type === 'text/event-stream') return;
   const problem = parseProblem(response.status, new Uint8Array(await response.arrayBuffer()));
   if (problem !== undefined) throw new ApiError(problem);
-  throw new UnexpectedAnswerError(
+  throw new UnexpectedResponseError(
     'GET',
     url,
     `the answer is ${response.status} of type ${type}, not text/event-stream`,

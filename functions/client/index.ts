@@ -16,8 +16,8 @@ export {
   type Client,
   type ClientOptions,
   createClient,
-  type MapAnswer,
   type MapOptions,
+  type MapResponse,
   type OmitOptions,
   type PushOptions,
   type PutPoolOptions,
@@ -28,7 +28,7 @@ export {
   ConnectionError,
   type Problem,
   type ProblemCode,
-  UnexpectedAnswerError,
+  UnexpectedResponseError,
 } from './errors.ts';
 export {
   clusterChangeOf,

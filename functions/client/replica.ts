@@ -139,20 +139,20 @@ export class MapReplica {
     signal: AbortSignal | undefined,
   ): AsyncGenerator<readonly ReplicaEvent[]> {
     for (let holdSeconds = waitSeconds; ; holdSeconds = 0) {
-      const answer = await this.#ask(clockOf(this.#clusters), holdSeconds, signal);
+      const response = await this.#ask(clockOf(this.#clusters), holdSeconds, signal);
       const next = new Map(this.#clusters);
-      apply(answer, next);
+      apply(response, next);
       yield this.#become(next);
-      if (!answer.complete) continue;
+      if (!response.complete) continue;
 
       const actualEtag = etagOf(next, this.#filter);
-      if (actualEtag !== answer.etag) {
-        yield [{ kind: 'mismatch', expectedEtag: answer.etag, actualEtag }];
+      if (actualEtag !== response.etag) {
+        yield [{ kind: 'mismatch', expectedEtag: response.etag, actualEtag }];
         yield* this.#anew(signal);
         return;
       }
-      this.#etag = answer.etag;
-      yield [{ kind: 'complete', etag: answer.etag }];
+      this.#etag = response.etag;
+      yield [{ kind: 'complete', etag: response.etag }];
       return;
     }
   }
@@ -160,16 +160,16 @@ export class MapReplica {
   /** Fetches the whole map beside the replica, so that readers keep what they have until it is there. */
   async *#anew(signal: AbortSignal | undefined): AsyncGenerator<readonly ReplicaEvent[]> {
     const next: Clusters = new Map();
-    let answer: SyncResponse;
+    let response: SyncResponse;
     do {
-      answer = await this.#ask(clockOf(next), 0, signal);
-      apply(answer, next);
-    } while (!answer.complete);
+      response = await this.#ask(clockOf(next), 0, signal);
+      apply(response, next);
+    } while (!response.complete);
     const actualEtag = etagOf(next, this.#filter);
-    if (actualEtag !== answer.etag) throw new ReplicaMismatchError(answer.etag, actualEtag);
-    this.#etag = answer.etag;
+    if (actualEtag !== response.etag) throw new ReplicaMismatchError(response.etag, actualEtag);
+    this.#etag = response.etag;
     yield this.#become(next);
-    yield [{ kind: 'complete', etag: answer.etag }];
+    yield [{ kind: 'complete', etag: response.etag }];
   }
 
   #ask(
@@ -224,12 +224,12 @@ function canPass(error: Error): boolean {
 }
 
 /** Applies an answer to clusters whose clock it answered. */
-function apply(answer: SyncResponse, clusters: Clusters): void {
-  for (const clusterId of answer.omitted) clusters.delete(clusterId);
-  for (const snapshot of answer.changed) {
+function apply(response: SyncResponse, clusters: Clusters): void {
+  for (const clusterId of response.omitted) clusters.delete(clusterId);
+  for (const snapshot of response.changed) {
     if (snapshot.cluster !== undefined) clusters.set(snapshot.cluster.clusterId, snapshot);
   }
-  for (const { clusterId, collectedAt, logicalCounter } of answer.refreshed) {
+  for (const { clusterId, collectedAt, logicalCounter } of response.refreshed) {
     const held = clusters.get(clusterId);
     // One that is not held would be the service's fault, which the etag brings to light.
     if (held !== undefined) clusters.set(clusterId, refreshed(held, collectedAt, logicalCounter));

@@ -4,7 +4,7 @@
  * or 5xx, is sent again after a random wait. Where a second time is not as good as the first, the
  * error says that the first may have done it.
  */
-import { ApiError, ConnectionError, parseProblem, UnexpectedAnswerError } from './errors.ts';
+import { ApiError, ConnectionError, parseProblem, UnexpectedResponseError } from './errors.ts';
 import { pause } from './pause.ts';
 
 /** Capped exponential backoff with full jitter. */
@@ -55,7 +55,7 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Uint8Array;
@@ -72,14 +72,14 @@ export interface HttpAnswer {
  * @throws ConnectionError where no answer came in all tries
  * @throws the signal's reason, and what the token's function throws
  */
-export async function send(options: TransportOptions, request: HttpRequest): Promise<HttpAnswer> {
+export async function send(options: TransportOptions, request: HttpRequest): Promise<HttpResponse> {
   const { attempts, baseMs, capMs } = options.retry;
-  let mayBeDone = false;
+  let possiblyApplied = false;
   for (let attempt = 1; ; attempt++) {
-    const outcome = await tryOnce(options, request, mayBeDone);
+    const outcome = await tryOnce(options, request, possiblyApplied);
     if (outcome.kind === 'answer') return outcome.answer;
     if (attempt >= attempts) throw outcome.error;
-    mayBeDone ||= outcome.mayBeDone;
+    possiblyApplied ||= outcome.possiblyApplied;
     const jitterMs = Math.random() * Math.min(capMs, baseMs * 2 ** (attempt - 1));
     const ms = Math.max(jitterMs, outcome.retryAfterMs);
     options.onWait?.({ ms, error: outcome.error });
@@ -88,11 +88,11 @@ export async function send(options: TransportOptions, request: HttpRequest): Pro
 }
 
 type Outcome =
-  | { readonly kind: 'answer'; readonly answer: HttpAnswer }
+  | { readonly kind: 'answer'; readonly answer: HttpResponse }
   | {
       readonly kind: 'try-again';
       readonly error: Error;
-      readonly mayBeDone: boolean;
+      readonly possiblyApplied: boolean;
       readonly retryAfterMs: number;
     };
 
@@ -100,20 +100,20 @@ type Outcome =
 async function tryOnce(
   options: TransportOptions,
   request: HttpRequest,
-  mayBeDone: boolean,
+  possiblyApplied: boolean,
 ): Promise<Outcome> {
   request.signal?.throwIfAborted();
   // A base URL may have a path of its own, such as the stage of an API gateway.
   const url = options.baseUrl.href.replace(/\/$/, '') + request.path;
   // Before anything that may be tried again: that there is no token is nothing that a wait mends.
   const token = typeof options.token === 'function' ? await options.token() : options.token;
-  let answer: HttpAnswer;
+  let answer: HttpResponse;
   try {
     answer = await exchange(options, request, url, token);
   } catch (cause) {
     request.signal?.throwIfAborted();
     const error = new ConnectionError(request.method, url, cause);
-    return { kind: 'try-again', error, mayBeDone: true, retryAfterMs: 0 };
+    return { kind: 'try-again', error, possiblyApplied: true, retryAfterMs: 0 };
   }
   if ((answer.status >= 200 && answer.status < 300) || answer.status === 304)
     return { kind: 'answer', answer };
@@ -121,12 +121,12 @@ async function tryOnce(
   const problem = parseProblem(answer.status, answer.body);
   const error =
     problem === undefined
-      ? new UnexpectedAnswerError(
+      ? new UnexpectedResponseError(
           request.method,
           url,
           `the answer is ${answer.status} without problem details`,
         )
-      : new ApiError(problem, { mayBeDone });
+      : new ApiError(problem, { possiblyApplied });
   // A gateway in front of the service answers 502, 503 and 504 in its own words.
   const retryable = answer.status === 408 || answer.status === 429 || answer.status >= 500;
   if (!retryable) throw error;
@@ -134,7 +134,7 @@ async function tryOnce(
   return {
     kind: 'try-again',
     error,
-    mayBeDone: answer.status >= 500,
+    possiblyApplied: answer.status >= 500,
     retryAfterMs: retryAfterMs(answer.headers),
   };
 }
@@ -144,7 +144,7 @@ async function exchange(
   request: HttpRequest,
   url: string,
   token: string | undefined,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const timeout = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS + (request.holdMs ?? 0));
   const response = await options.fetch(url, {
     method: request.method,

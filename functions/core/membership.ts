@@ -1,5 +1,5 @@
 /** How long a cluster may be silent, and how long its head is kept once it is out of the map. */
-import { BODY_RENEW_S } from '../storage/contents.ts';
+import { CONTENT_RENEW_S } from '../storage/contents.ts';
 import { LONGEST_COMMIT_MS, MIN_RETIRE_AFTER_MS } from '../storage/retire.ts';
 
 export interface Membership {
@@ -19,8 +19,8 @@ export const DEFAULT_MEMBERSHIP: Membership = {
 /** A push is stamped when it arrives, and may take this long, API Gateway's limit, to reach its head. */
 const MIN_OMIT_AFTER_MS = 30_000;
 
-/** A cluster in the map has a body of at least {@link BODY_RENEW_S}; the other half of it is for a sweeper that fails. */
-const MAX_OMIT_AFTER_MS = (BODY_RENEW_S / 2) * 1_000;
+/** A cluster in the map has a body of at least {@link CONTENT_RENEW_S}; the other half of it is for a sweeper that fails. */
+const MAX_OMIT_AFTER_MS = (CONTENT_RENEW_S / 2) * 1_000;
 
 /** A setting that would break a guarantee. */
 export class MembershipError extends Error {

@@ -8,7 +8,7 @@ export type Rights =
 
 export type Role = Rights['role'];
 
-interface Grant {
+interface RegistrationRecord {
   /** Hex; the first digits are enough to name it. */
   readonly id: string;
   readonly rights: Rights;
@@ -25,7 +25,7 @@ export type KeySource =
   | { readonly kind: 'inline'; readonly jwks: string };
 
 /** An identity that an OIDC issuer vouches for. */
-export interface Registration extends Grant {
+export interface Registration extends RegistrationRecord {
   readonly kind: 'registration';
   readonly issuer: string;
   readonly audience: string;
@@ -35,7 +35,7 @@ export interface Registration extends Grant {
 }
 
 /** A token that the service issued; its id is the token's digest. */
-export interface StaticToken extends Grant {
+export interface StaticToken extends RegistrationRecord {
   readonly kind: 'token';
   /** Seconds since the epoch; absent: it does not expire. */
   readonly expiresAtS?: number;

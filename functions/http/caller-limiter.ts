@@ -3,7 +3,7 @@
 import type { Principal } from '../auth/principal.ts';
 import type { ResourceMapError } from '../core/errors.ts';
 
-export class CallerPlaces {
+export class CallerLimiter {
   /** By the caller's id; those who need no token are one caller. */
   readonly #held = new Map<string, number>();
 

@@ -1,9 +1,9 @@
 /** What every deployed function asks of its callers. There is no setting that opens it. */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Authenticator } from '../auth/authenticator.ts';
-import { trustFromEnvironment } from '../runtime/settings.ts';
+import { registrationsFromEnvironment } from '../runtime/settings.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { TrustStore } from '../storage/registrations.ts';
+import { RegistrationStore } from '../storage/registrations.ts';
 import type { Access } from './guard.ts';
 
 /** @throws Error that names the variable which is missing or wrong */
@@ -12,9 +12,9 @@ export function deployedAccess(
   client: DynamoDBClient,
   telemetry: Telemetry,
 ): Access & { readonly kind: 'tokens' } {
-  const { table, adminTokenSha256 } = trustFromEnvironment(environment);
+  const { table, adminTokenSha256 } = registrationsFromEnvironment(environment);
   const authenticator = new Authenticator({
-    trust: new TrustStore(client, table),
+    trust: new RegistrationStore(client, table),
     telemetry,
     now: Date.now,
     loopbackIssuers: false,

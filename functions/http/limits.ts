@@ -19,7 +19,7 @@ export const MAX_SYNC_BYTES = 4 * 1024 * 1024;
  * A Lambda answers in at most 6 MB (6,291,556 bytes), in which a binary body is base64 and the
  * headers have their share.
  */
-export const MAX_LAMBDA_ANSWER_BYTES = 4_600_000;
+export const MAX_LAMBDA_RESPONSE_BYTES = 4_600_000;
 
 /**
  * Bytes that one byte of gzip may stand for. Deflate ends at 1,032; real snapshots, in
@@ -129,7 +129,7 @@ export const MAX_TOKEN_BYTES = 8 * 1024;
 export const MAX_AUDIENCES = 8;
 
 /** Bytes of an issuer's discovery document or keys: three keys have some 2,000. */
-export const MAX_ISSUER_ANSWER_BYTES = 256 * 1024;
+export const MAX_ISSUER_RESPONSE_BYTES = 256 * 1024;
 
 /** Seconds after which a client whose issuer did not answer may try again: keys are not fetched before. */
 export const RETRY_ISSUER_S = 30;

@@ -47,7 +47,7 @@ export class MemoryBudget {
         this.#free -= bytes;
         share.held += bytes;
       },
-      giveBack: (bytes) => {
+      release: (bytes) => {
         if (share.wasCut) return;
         this.#free += bytes;
         share.held -= bytes;
@@ -112,7 +112,7 @@ export interface MemoryShare {
   readonly held: number;
   /** @throws ResourceMapError `overloaded`, with nothing taken; `request_timeout` where the body was cut off */
   take(bytes: number): void;
-  giveBack(bytes: number): void;
+  release(bytes: number): void;
   /**
    * Reads the body. While that goes on for longer than SLOW_BODY_MS, and others lack memory, the
    * share may be emptied and the reading ended.

@@ -38,7 +38,7 @@ export async function readBody(c: Context<AppEnv>, limits: BodyLimits = BODY_LIM
   if (!gzipped) return sent;
   const body = await inflate(sent, limits.inflatedBytes);
   memory.take(body.length);
-  memory.giveBack(sent.length);
+  memory.release(sent.length);
   return body;
 }
 
@@ -86,7 +86,7 @@ async function gather(
       memory.take(larger);
       const grown = Buffer.allocUnsafeSlow(larger);
       body.copy(grown, 0, 0, length);
-      memory.giveBack(body.length);
+      memory.release(body.length);
       body = grown;
     }
     body.set(chunk, length);

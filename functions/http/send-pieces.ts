@@ -17,20 +17,20 @@ const COPIED_BYTES = 64 * 1024;
 export const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
 
 /** An answer that is there, in the encoding in which it is sent, and can be sent again. */
-export interface FinishedAnswer {
+export interface BufferedBody {
   readonly kind: 'finished';
   readonly length: number;
   readonly chunks: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /** An answer of which a chunk is made when its turn comes, once. */
-interface AnswerInTheMaking {
+interface StreamedBody {
   readonly kind: 'made as sent';
   readonly length: number;
   readonly chunks: Iterable<Uint8Array<ArrayBuffer>>;
 }
 
-export type EncodedAnswer = FinishedAnswer | AnswerInTheMaking;
+export type ResponseBody = BufferedBody | StreamedBody;
 
 export interface SendOptions {
   readonly zipped: boolean;
@@ -42,7 +42,7 @@ export interface SendOptions {
 }
 
 /** Joins the pieces, in one gzip member or plain. */
-export function encodePieces(pieces: readonly Piece[], zipped: boolean): EncodedAnswer {
+export function encodePieces(pieces: readonly Piece[], zipped: boolean): ResponseBody {
   const payload = zipped ? gzip(pieces) : plain(pieces);
   const { length } = payload;
   const chunks = inChunks(payload, CHUNK_BYTES);
@@ -52,24 +52,24 @@ export function encodePieces(pieces: readonly Piece[], zipped: boolean): Encoded
 }
 
 /** @throws ResourceMapError `map_too_large` */
-export function sendEncoded(c: Context, answer: EncodedAnswer, options: SendOptions): Response {
+export function sendEncoded(c: Context, response: ResponseBody, options: SendOptions): Response {
   const { zipped, headers, maxBytes, remedy } = options;
-  if (maxBytes !== undefined && answer.length > maxBytes) {
+  if (maxBytes !== undefined && response.length > maxBytes) {
     throw new ResourceMapError(
       'map_too_large',
-      `The answer has ${answer.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
+      `The answer has ${response.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
     );
   }
-  return c.body(bodyOf(answer), 200, {
+  return c.body(bodyOf(response), 200, {
     ...REVALIDATE,
     ...headers,
-    'content-length': String(answer.length),
+    'content-length': String(response.length),
     ...(zipped ? { 'content-encoding': 'gzip' } : {}),
   });
 }
 
 /** A Response copies the bytes that it is given, and hands a stream's on as they are. */
-function bodyOf({ length, chunks }: EncodedAnswer): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+function bodyOf({ length, chunks }: ResponseBody): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   const rest = chunks[Symbol.iterator]();
   if (length < COPIED_BYTES) return rest.next().value ?? new Uint8Array();
   return new ReadableStream(

@@ -2,12 +2,12 @@
 
 import type { Principal } from '../auth/principal.ts';
 import { ResourceMapError } from '../core/errors.ts';
-import { CallerPlaces } from './caller-limiter.ts';
+import { CallerLimiter } from './caller-limiter.ts';
 import { MAX_WAITS_PER_CALLER, RETRY_WAIT_S } from './limits.ts';
-import { lookUntil, type Patience } from './wait.ts';
+import { pollUntil, type WaitOptions } from './wait.ts';
 
-export class WaitPlaces {
-  readonly #places = new CallerPlaces(
+export class WaitLimiter {
+  readonly #places = new CallerLimiter(
     MAX_WAITS_PER_CALLER,
     (held) =>
       new ResourceMapError(
@@ -18,22 +18,22 @@ export class WaitPlaces {
   );
 
   /**
-   * {@link lookUntil}, for a caller.
+   * {@link pollUntil}, for a caller.
    *
    * @throws ResourceMapError `too_many_waits`, before the first look
    */
-  async lookUntil<T>(
+  async pollUntil<T>(
     principal: Principal,
     look: () => Promise<T>,
     finds: (seen: T) => boolean,
-    patience: Patience,
+    waitOptions: WaitOptions,
   ): Promise<T> {
-    if (patience.waitMs === 0) return lookUntil(look, finds, patience);
-    const giveBack = this.#places.take(principal);
+    if (waitOptions.waitMs === 0) return pollUntil(look, finds, waitOptions);
+    const release = this.#places.take(principal);
     try {
-      return await lookUntil(look, finds, patience);
+      return await pollUntil(look, finds, waitOptions);
     } finally {
-      giveBack();
+      release();
     }
   }
 }

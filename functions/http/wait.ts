@@ -55,7 +55,7 @@ export class ChangeSignal {
   }
 }
 
-export interface Patience {
+export interface WaitOptions {
   readonly changes: ChangeSignal;
   /** How long to wait at most; 0 looks once. */
   readonly waitMs: number;
@@ -67,10 +67,10 @@ export interface Patience {
  * Looks until a look finds something, the time is up, or the caller is gone.
  * @returns what the last look saw
  */
-export async function lookUntil<T>(
+export async function pollUntil<T>(
   look: () => Promise<T>,
   finds: (seen: T) => boolean,
-  { changes, waitMs, signal }: Patience,
+  { changes, waitMs, signal }: WaitOptions,
 ): Promise<T> {
   const deadlineMs = performance.now() + waitMs;
   for (;;) {

@@ -14,7 +14,7 @@ import { DEFAULT_CACHE_BYTES } from '../runtime/settings.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Store } from '../storage/commit.ts';
 import type { PoolStore } from '../storage/pools.ts';
-import type { TrustStore } from '../storage/registrations.ts';
+import type { RegistrationStore } from '../storage/registrations.ts';
 import type { OpenedAccess } from './auth.ts';
 import { eventRoutes } from './bus-routes.ts';
 import type { LocalBus } from './event-bus.ts';
@@ -22,7 +22,7 @@ import { loopbackGuard } from './loopback-guard.ts';
 
 export interface LocalAppDeps {
   readonly store: Store;
-  readonly trust: TrustStore;
+  readonly trust: RegistrationStore;
   readonly pools: PoolStore;
   readonly catalogue: InstanceCatalogue;
   readonly access: Pick<OpenedAccess, 'access' | 'changed'>;

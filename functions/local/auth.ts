@@ -3,7 +3,7 @@ import { Authenticator } from '../auth/authenticator.ts';
 import { newToken, tokenDigest } from '../auth/static-token.ts';
 import type { Access } from '../http/guard.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { TrustStore } from '../storage/registrations.ts';
+import type { RegistrationStore } from '../storage/registrations.ts';
 import type { LocalAccess } from './service.ts';
 
 export interface OpenedAccess {
@@ -15,7 +15,7 @@ export interface OpenedAccess {
 
 export async function openAccess(
   wanted: LocalAccess = { kind: 'open' },
-  trust: TrustStore,
+  trust: RegistrationStore,
   telemetry: Telemetry,
 ): Promise<OpenedAccess> {
   if (wanted.kind === 'open') return { access: wanted, changed: () => undefined };
@@ -36,9 +36,9 @@ export async function openAccess(
 }
 
 /** Without an admin nobody could ever be let in. */
-async function makeFirstAdmin(trust: TrustStore): Promise<string | undefined> {
-  const grants = [...(await trust.list('token')), ...(await trust.list('registration'))];
-  if (grants.some(({ rights }) => rights.role === 'admin')) return undefined;
+async function makeFirstAdmin(trust: RegistrationStore): Promise<string | undefined> {
+  const records = [...(await trust.list('token')), ...(await trust.list('registration'))];
+  if (records.some(({ rights }) => rights.role === 'admin')) return undefined;
   const token = newToken();
   await trust.add({
     kind: 'token',

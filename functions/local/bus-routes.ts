@@ -7,7 +7,7 @@ import { streamSSE } from 'hono/streaming';
 import type { App } from '../http/app.ts';
 import { type BodyLimits, readBody } from '../http/read-body.ts';
 import { type LocalBus, PutEventsError } from './event-bus.ts';
-import { ListenerPlaces } from './listener-limiter.ts';
+import { ListenerLimiter } from './listener-limiter.ts';
 
 /** The service that the client's target names, and the one operation of it that the bus has. */
 const TARGET = 'AWSEvents.PutEvents';
@@ -51,16 +51,16 @@ export function putEventsRoutes(app: App, bus: LocalBus): void {
 
 /** Where whoever is told of changes listens. */
 export function eventRoutes(app: App, bus: LocalBus): void {
-  const places = new ListenerPlaces();
+  const places = new ListenerLimiter();
   app.get('/local/events', (c) => {
     // Nobody would read the stream, nor end it.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
-    const giveBack = places.take(c.get('principal'));
+    const release = places.take(c.get('principal'));
     const subscription = bus.subscribe(c.req.header('last-event-id'));
     return streamSSE(c, async (stream) => {
       const gone = new AbortController();
       stream.onAbort(() => {
-        giveBack();
+        release();
         gone.abort();
       });
       try {
@@ -73,7 +73,7 @@ export function eventRoutes(app: App, bus: LocalBus): void {
           for (const event of events) await stream.writeSSE({ id: event.id, data: JSON.stringify(event) });
         }
       } finally {
-        giveBack();
+        release();
       }
     });
   });

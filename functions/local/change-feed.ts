@@ -10,7 +10,7 @@ import type { StreamHandler } from '../lambdas/notify/announce.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Item } from '../storage/head-item.ts';
 import { HEADS_KEY } from '../storage/tables.ts';
-import { handOver } from './event-source.ts';
+import { deliverRecords } from './event-source.ts';
 
 /** Commands that change no item; any other that is not known here would go untold. */
 const READS = new Set(['GetItemCommand', 'QueryCommand', 'DescribeTableCommand', 'CreateTableCommand']);
@@ -43,9 +43,9 @@ export class ChangeFeed {
           throw new Error(`${command} on ${table} would change heads without a record of it.`);
         }
         return this.#inTurn(`${key.shard?.S}/${key.clusterId?.S}`, async () => {
-          const answer = await next({ ...args, input: { ...args.input, ReturnValues: 'ALL_OLD' } });
-          this.#add(key, (answer.output as { Attributes?: Item }).Attributes, input.Item);
-          return answer;
+          const response = await next({ ...args, input: { ...args.input, ReturnValues: 'ALL_OLD' } });
+          this.#add(key, (response.output as { Attributes?: Item }).Attributes, input.Item);
+          return response;
         });
       },
       { step: 'initialize', name: 'resourceMapChangeFeed' },
@@ -54,7 +54,8 @@ export class ChangeFeed {
 
   /** Hands records to the handler, those from before too. */
   start(handler: StreamHandler, telemetry: Telemetry): void {
-    this.#deliver = (records) => handOver({ handler, telemetry, signal: this.#stopping.signal }, records);
+    this.#deliver = (records) =>
+      deliverRecords({ handler, telemetry, signal: this.#stopping.signal }, records);
     this.#wake();
   }
 

@@ -25,7 +25,7 @@ export interface EventSourceDeps {
  * @param passed is told each record that the handler is done with, the last one of a batch alone
  * @returns false where the signal ended it before
  */
-export async function handOver(
+export async function deliverRecords(
   { handler, telemetry, signal }: EventSourceDeps,
   records: readonly DynamoDBRecord[],
   passed: (last: DynamoDBRecord) => void = () => undefined,

@@ -32,11 +32,11 @@ export interface HttpServer {
 
 /** Listens; the server answers once this resolves. @param port 0 picks a free one */
 export function listen(app: App, host: string, port: number): Promise<HttpServer> {
-  const answering = new Set<Promise<unknown>>();
+  const responding = new Set<Promise<unknown>>();
   const fetch: typeof app.fetch = (request, ...rest) => {
     const response = Promise.resolve(app.fetch(request, ...rest));
-    answering.add(response);
-    const done = (): void => void answering.delete(response);
+    responding.add(response);
+    const done = (): void => void responding.delete(response);
     response.then(done, done);
     return response;
   };
@@ -58,12 +58,12 @@ export function listen(app: App, host: string, port: number): Promise<HttpServer
   );
   // Likewise: what a client expects of us beyond 100-continue does not change the answer.
   server.on('checkExpectation', answer);
-  const underWay = answersUnderWay(server);
+  const underWay = responsesInProgress(server);
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
-    const midAnswer = [...(underWay.get(socket) ?? [])].some(
+    const midResponse = [...(underWay.get(socket) ?? [])].some(
       (each) => each.headersSent && !each.writableFinished,
     );
-    if (cause.code === 'ECONNRESET' || !socket.writable || midAnswer) socket.destroy();
+    if (cause.code === 'ECONNRESET' || !socket.writable || midResponse) socket.destroy();
     else refuseRaw(cause, socket);
   });
   return new Promise((resolve, reject) => {
@@ -71,28 +71,28 @@ export function listen(app: App, host: string, port: number): Promise<HttpServer
     server.listen(port, host, () =>
       resolve({
         port: (server.address() as AddressInfo).port,
-        close: () => close(server, underWay, answering),
+        close: () => close(server, underWay, responding),
       }),
     );
   });
 }
 
 /** For each connection the answers under way on it. Those that it ends before are told so. */
-function answersUnderWay(server: Server): ReadonlyMap<Duplex, ReadonlySet<ServerResponse>> {
+function responsesInProgress(server: Server): ReadonlyMap<Duplex, ReadonlySet<ServerResponse>> {
   const underWay = new Map<Duplex, Set<ServerResponse>>();
   server.on('connection', (socket) => {
-    const answers = new Set<ServerResponse>();
-    underWay.set(socket, answers);
+    const responses = new Set<ServerResponse>();
+    underWay.set(socket, responses);
     socket.on('close', () => {
       underWay.delete(socket);
       // Node tells the one that has the connection; those behind it (pipelining) would wait for it for ever.
-      for (const each of answers) if (each.socket === null) each.destroy().emit('close');
+      for (const each of responses) if (each.socket === null) each.destroy().emit('close');
     });
   });
   server.on('request', ({ socket }, response) => {
-    const answers = underWay.get(socket);
-    answers?.add(response);
-    response.once('close', () => answers?.delete(response));
+    const responses = underWay.get(socket);
+    responses?.add(response);
+    response.once('close', () => responses?.delete(response));
   });
   return underWay;
 }
@@ -101,14 +101,14 @@ function answersUnderWay(server: Server): ReadonlyMap<Duplex, ReadonlySet<Server
 async function close(
   server: Server,
   underWay: ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>,
-  answering: ReadonlySet<Promise<unknown>>,
+  responding: ReadonlySet<Promise<unknown>>,
 ): Promise<void> {
   // A connection whose answer is under way now must not be kept for another request.
   server.keepAliveTimeout = 1;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // To Node a connection is idle after a request only, and once closed it times none out that never sends one.
-  for (const [socket, answers] of underWay) if (answers.size === 0) socket.destroy();
+  for (const [socket, responses] of underWay) if (responses.size === 0) socket.destroy();
 
   const grace = new AbortController();
   const { signal } = grace;
@@ -117,7 +117,7 @@ async function close(
   server.closeAllConnections();
   await closed;
   // Whoever closes the server closes the store next, which is not to be in use any more.
-  await Promise.race([Promise.allSettled([...answering]), timedOut]);
+  await Promise.race([Promise.allSettled([...responding]), timedOut]);
   grace.abort();
 }
 

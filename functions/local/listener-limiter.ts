@@ -2,12 +2,12 @@
 
 import type { Principal } from '../auth/principal.ts';
 import { ResourceMapError } from '../core/errors.ts';
-import { CallerPlaces, once } from '../http/caller-limiter.ts';
+import { CallerLimiter, once } from '../http/caller-limiter.ts';
 import { MAX_LISTENERS, MAX_LISTENERS_PER_CALLER, RETRY_WAIT_S } from '../http/limits.ts';
 
-export class ListenerPlaces {
+export class ListenerLimiter {
   #listening = 0;
-  readonly #ofCallers = new CallerPlaces(
+  readonly #ofCallers = new CallerLimiter(
     MAX_LISTENERS_PER_CALLER,
     (held) =>
       new ResourceMapError(
@@ -24,9 +24,9 @@ export class ListenerPlaces {
    * @throws ResourceMapError `too_many_listeners`, `overloaded`
    */
   take(principal: Principal): () => void {
-    const giveBack = this.#ofCallers.take(principal);
+    const release = this.#ofCallers.take(principal);
     if (this.#listening >= MAX_LISTENERS) {
-      giveBack();
+      release();
       throw new ResourceMapError(
         'overloaded',
         `${this.#listening} listeners are connected, which is the most that are taken. Try again once one has gone.`,
@@ -36,7 +36,7 @@ export class ListenerPlaces {
     this.#listening++;
     return once(() => {
       this.#listening--;
-      giveBack();
+      release();
     });
   }
 }

@@ -26,9 +26,9 @@ export async function pushSamples(url: string, print: (line: string) => void): P
       print(`left ${name} alone: ${error.problem.detail}`);
     }
   }
-  const answer = await client.map();
-  if (answer.kind === 'map')
-    print(`fetched the map: ${answer.map.clusterResourceMaps.length} clusters, etag ${answer.etag}`);
+  const response = await client.map();
+  if (response.kind === 'map')
+    print(`fetched the map: ${response.map.clusterResourceMaps.length} clusters, etag ${response.etag}`);
   print('');
   print(clusterTable(await client.clusters()));
   print('');

@@ -14,7 +14,7 @@ import { jsonLinesTelemetry, type Telemetry } from '../runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../storage/client.ts';
 import { createTable, createTables } from '../storage/create-tables.ts';
 import { PoolStore, poolsTableDefinition } from '../storage/pools.ts';
-import { TrustStore, trustTableDefinition } from '../storage/registrations.ts';
+import { RegistrationStore, registrationsTableDefinition } from '../storage/registrations.ts';
 import { DEFAULT_SHARDS, type Tables } from '../storage/tables.ts';
 import { localApp } from './app.ts';
 import { openAccess } from './auth.ts';
@@ -70,7 +70,7 @@ export interface LocalService {
   close(): Promise<void>;
 }
 
-const LOCAL_TABLES: Tables = { heads: 'ClusterHeads', bodies: 'SnapshotBodies', shards: DEFAULT_SHARDS };
+const LOCAL_TABLES: Tables = { heads: 'ClusterHeads', contents: 'SnapshotBodies', shards: DEFAULT_SHARDS };
 
 const TRUST_TABLE = 'Trust';
 
@@ -88,8 +88,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     await createTables(client, tables);
     const changes = await headChanges(options.engine, client, tables.heads, telemetry);
     const store = storeOn(client, tables);
-    await createTable(client, trustTableDefinition(TRUST_TABLE));
-    const trust = new TrustStore(client, TRUST_TABLE);
+    await createTable(client, registrationsTableDefinition(TRUST_TABLE));
+    const trust = new RegistrationStore(client, TRUST_TABLE);
     await createTable(client, poolsTableDefinition(POOLS_TABLE));
     const pools = new PoolStore(client, POOLS_TABLE);
     const access = await openAccess(options.access, trust, telemetry);

@@ -22,7 +22,7 @@ import type { DynamoDBRecord } from 'aws-lambda';
 import type { StreamHandler } from '../lambdas/notify/announce.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { imageOf } from './change-feed.ts';
-import { handOver } from './event-source.ts';
+import { deliverRecords } from './event-source.ts';
 
 /** DynamoDB allows five reads of a shard a second. */
 const POLL_MS = 250;
@@ -144,7 +144,7 @@ class Reader {
           new GetRecordsCommand({ ShardIterator: iterator, Limit: MAX_RECORDS }),
         );
         const records = (page.Records ?? []).map(lambdaRecord);
-        const all = await handOver({ handler, telemetry, signal: this.signal }, records, (last) => {
+        const all = await deliverRecords({ handler, telemetry, signal: this.signal }, records, (last) => {
           this.#positions.set(shardId, last.dynamodb?.SequenceNumber ?? '');
           this.#trimmed.delete(shardId);
         });
@@ -177,7 +177,7 @@ class Reader {
 
   async #iterator(streamArn: string, shardId: string): Promise<string | undefined> {
     const after = this.#trimmed.has(shardId) ? undefined : this.#positions.get(shardId);
-    const answer = await this.deps.streams.send(
+    const response = await this.deps.streams.send(
       new GetShardIteratorCommand({
         StreamArn: streamArn,
         ShardId: shardId,
@@ -186,7 +186,7 @@ class Reader {
           : { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: after }),
       }),
     );
-    return answer.ShardIterator;
+    return response.ShardIterator;
   }
 
   async #pause(ms: number): Promise<void> {

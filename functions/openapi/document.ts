@@ -16,12 +16,12 @@ import type { ErrorCode } from '../core/errors.ts';
 import { FindingSchema } from '../gen/resourcemap/v1/service_pb.ts';
 import { routeName } from '../http/route-name.ts';
 import { PROBLEMS } from '../http/status.ts';
-import type { Answer, Operation, Operations, Tag } from './operation.ts';
+import type { Operation, OperationResponse, Operations, Tag } from './operation.ts';
 import {
   CLUSTER_ID_PARAMETER,
-  GRANT_ID_PARAMETER,
   POOL_NAME_PARAMETER,
   PROBLEM_HEADERS,
+  REGISTRATION_ID_PARAMETER,
   REQUEST_HEADERS,
   REQUEST_ID_HEADER,
   RESPONSE_HEADERS,
@@ -59,7 +59,7 @@ const PATH_PARAMETERS = {
   nothing: [],
   'a cluster': [CLUSTER_ID_PARAMETER],
   'a pool': [POOL_NAME_PARAMETER],
-  'a grant': [GRANT_ID_PARAMETER],
+  'a grant': [REGISTRATION_ID_PARAMETER],
 } as const;
 
 /** @throws Error for a route without a description or a permission, and for a description without a route */
@@ -68,7 +68,7 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
   const described = new Map<string, Operation>(Object.entries(operations));
   const asked = [...described.values()].flatMap(({ body }) => (body === undefined ? [] : [body]));
   const schemas = new ProtoJsonSchemas({ comments, fromClients: reachableFrom(asked) });
-  const responses = new ProblemResponses();
+  const problemResponses = new ProblemResponses();
   const app = new Hono();
   const names = new Set<string>();
   for (const { method, path } of routes) {
@@ -81,7 +81,7 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
       throw new Error(`${name} has no ${operation === undefined ? 'description' : 'permission'}.`);
     }
     const plainPath = name.slice(method.length + 1).replace(/\{(\w+)\}/g, ':$1');
-    const spec = describe(name, operation, permission, schemas, responses);
+    const spec = describe(name, operation, permission, schemas, problemResponses);
     // What a description holds is checked against OpenAPI's own schema by the linter.
     app.on(method, plainPath, describeRoute(spec as DescribeRouteOptions), (c) => c.body(null));
   }
@@ -102,7 +102,7 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     components: {
       schemas: { ...schemas.components(), ...problemSchemas(schemas) },
-      responses: responses.components(),
+      responses: problemResponses.components(),
       parameters: Object.fromEntries(
         Object.entries(REQUEST_HEADERS).map(([component, header]) => [
           component,
@@ -137,15 +137,17 @@ function describe(
   operation: Operation,
   permission: Permission,
   schemas: ProtoJsonSchemas,
-  responses: ProblemResponses,
+  problemResponses: ProblemResponses,
 ): object {
-  const { id, tag, summary, description, query = [], headers = [], body, answers } = operation;
+  const { id, tag, summary, description, query = [], headers = [], body, responses } = operation;
   const named = whatPathNames(name);
   const problems = problemsOf({
     permission,
     names: named,
     readsBody: body !== undefined,
-    negotiates: Object.values(answers).some((answer) => answer.body !== undefined && isMessage(answer.body)),
+    negotiates: Object.values(responses).some(
+      (answer) => answer.body !== undefined && isMessage(answer.body),
+    ),
     own: operation.problems,
   });
   return {
@@ -166,9 +168,11 @@ function describe(
       : { requestBody: { required: true, content: messageContent(body, schemas, operation.example) } }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(answers).map(([status, answer]) => [status, successResponse(answer, schemas)]),
+        Object.entries(responses).map(([status, answer]) => [status, successResponse(answer, schemas)]),
       ),
-      ...Object.fromEntries([...problems].map(([status, codes]) => [status, responses.of(status, codes)])),
+      ...Object.fromEntries(
+        [...problems].map(([status, codes]) => [status, problemResponses.of(status, codes)]),
+      ),
     },
   };
 }
@@ -195,7 +199,10 @@ function whoMay(permission: Permission): string {
   return `For ${new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(names)}.`;
 }
 
-function successResponse({ description, body, headers = [] }: Answer, schemas: ProtoJsonSchemas): object {
+function successResponse(
+  { description, body, headers = [] }: OperationResponse,
+  schemas: ProtoJsonSchemas,
+): object {
   return {
     description,
     headers: headerReferences(['X-Request-Id', ...headers]),

@@ -28,7 +28,7 @@ export interface QueryParameter {
 }
 
 /** What a route answers when all is well. */
-export interface Answer {
+export interface OperationResponse {
   readonly description: string;
   /** A message, in the format that the client asks for; JSON of another shape; or no body at all. */
   readonly body?: DescMessage | JsonSchema;
@@ -49,7 +49,7 @@ export interface Operation {
   readonly body?: DescMessage;
   /** A body in JSON that is accepted as it stands. */
   readonly example?: JsonSchema;
-  readonly answers: Readonly<Partial<Record<SuccessStatus, Answer>>>;
+  readonly responses: Readonly<Partial<Record<SuccessStatus, OperationResponse>>>;
   /** The codes of its own; those that come with a token, a body, a query or a cluster id in the path are added. */
   readonly problems: readonly ErrorCode[];
 }

@@ -47,7 +47,7 @@ export const POOL_NAME_PARAMETER = {
   example: 'h100',
 } as const;
 
-export const GRANT_ID_PARAMETER = {
+export const REGISTRATION_ID_PARAMETER = {
   name: 'id',
   in: 'path',
   required: true,

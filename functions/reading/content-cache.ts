@@ -5,7 +5,7 @@
 import type { Fragment } from '../core/map/fragment.ts';
 
 /** A body in the forms in which it has been asked for. */
-interface CachedBody {
+interface CachedContent {
   readonly protobuf: Fragment;
   json?: Fragment;
 }
@@ -16,8 +16,8 @@ interface CachedBody {
  * answer, so throwing out what was used longest ago, as caches do, would throw out everything
  * just before it is used again.
  */
-export class BodyCache {
-  readonly #bodies = new Map<string, CachedBody>();
+export class ContentCache {
+  readonly #contents = new Map<string, CachedContent>();
   #heldBytes = 0;
 
   /** @param maxBytes of fragments, their small change left out */
@@ -28,30 +28,30 @@ export class BodyCache {
   }
 
   get size(): number {
-    return this.#bodies.size;
+    return this.#contents.size;
   }
 
-  get(bodyId: string): Readonly<CachedBody> | undefined {
-    return this.#bodies.get(bodyId);
+  get(contentId: string): Readonly<CachedContent> | undefined {
+    return this.#contents.get(contentId);
   }
 
-  put(bodyId: string, protobuf: Fragment): void {
-    if (this.#bodies.has(bodyId) || !this.#hasRoom(protobuf.heldBytes)) return;
-    this.#bodies.set(bodyId, { protobuf });
+  put(contentId: string, protobuf: Fragment): void {
+    if (this.#contents.has(contentId) || !this.#hasRoom(protobuf.heldBytes)) return;
+    this.#contents.set(contentId, { protobuf });
     this.#heldBytes += protobuf.heldBytes;
   }
 
   /** Adds the JSON form of a body that is here. */
-  putJson(bodyId: string, json: Fragment): void {
-    const body = this.#bodies.get(bodyId);
+  putJson(contentId: string, json: Fragment): void {
+    const body = this.#contents.get(contentId);
     if (body === undefined || body.json !== undefined || !this.#hasRoom(json.heldBytes)) return;
     body.json = json;
     this.#heldBytes += json.heldBytes;
   }
 
   /** Lets a fragment of a body that is here keep its inflated bytes, where there is room for them. */
-  keepRaw(bodyId: string, fragment: Fragment): void {
-    const body = this.#bodies.get(bodyId);
+  keepRaw(contentId: string, fragment: Fragment): void {
+    const body = this.#contents.get(contentId);
     if (body?.protobuf !== fragment && body?.json !== fragment) return;
     const before = fragment.heldBytes;
     if (fragment.keepsRaw || !this.#hasRoom(fragment.rawLength)) return;
@@ -61,9 +61,9 @@ export class BodyCache {
 
   /** Drops what is not among the bodies that some head names. */
   keepOnly(live: ReadonlySet<string>): void {
-    for (const [bodyId, { protobuf, json }] of this.#bodies) {
-      if (live.has(bodyId)) continue;
-      this.#bodies.delete(bodyId);
+    for (const [contentId, { protobuf, json }] of this.#contents) {
+      if (live.has(contentId)) continue;
+      this.#contents.delete(contentId);
       this.#heldBytes -= protobuf.heldBytes + (json?.heldBytes ?? 0);
     }
   }

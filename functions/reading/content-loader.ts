@@ -1,27 +1,27 @@
 /** Reads of stored bodies, each body by one reader at a time: those who come meanwhile share it. */
-import type { BodyRef } from '../storage/head.ts';
+import type { ContentRef } from '../storage/head.ts';
 
-type Bodies = ReadonlyMap<string, Uint8Array>;
+type Contents = ReadonlyMap<string, Uint8Array>;
 
-export class BodyLoads {
-  readonly #underWay = new Map<string, Promise<Bodies>>();
+export class ContentLoader {
+  readonly #underWay = new Map<string, Promise<Contents>>();
 
-  constructor(private readonly load: (refs: readonly BodyRef[]) => Promise<Bodies>) {}
+  constructor(private readonly load: (refs: readonly ContentRef[]) => Promise<Contents>) {}
 
   /** The stored bytes by body id; those that are not whole are absent. */
-  async read(refs: readonly BodyRef[]): Promise<Bodies> {
-    const fresh = refs.filter(({ bodyId }) => !this.#underWay.has(bodyId));
+  async read(refs: readonly ContentRef[]): Promise<Contents> {
+    const fresh = refs.filter(({ contentId }) => !this.#underWay.has(contentId));
     if (fresh.length > 0) this.#begin(fresh);
-    const loads = new Set(refs.map(({ bodyId }) => this.#underWay.get(bodyId)));
+    const loads = new Set(refs.map(({ contentId }) => this.#underWay.get(contentId)));
     const found = await Promise.all([...loads].map((load) => load ?? new Map<string, Uint8Array>()));
-    return new Map(found.flatMap((bodies) => [...bodies]));
+    return new Map(found.flatMap((contents) => [...contents]));
   }
 
-  #begin(refs: readonly BodyRef[]): void {
+  #begin(refs: readonly ContentRef[]): void {
     const load = this.load(refs);
-    for (const { bodyId } of refs) this.#underWay.set(bodyId, load);
+    for (const { contentId } of refs) this.#underWay.set(contentId, load);
     const ended = (): void => {
-      for (const { bodyId } of refs) this.#underWay.delete(bodyId);
+      for (const { contentId } of refs) this.#underWay.delete(contentId);
     };
     void load.then(ended, ended);
   }

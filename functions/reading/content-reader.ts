@@ -3,14 +3,14 @@
  * every question, strongly consistent; something is derived only where the content was not
  * met before.
  */
-import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Fragment } from '../core/map/fragment.ts';
 import { type ClusterResourceMap, ClusterResourceMapSchema } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Store } from '../storage/commit.ts';
 import type { Head } from '../storage/head.ts';
-import { BodyCache } from './content-cache.ts';
+import { ContentCache } from './content-cache.ts';
 import { MapReader } from './map-reader.ts';
 import { type Targets, ViewCache } from './view-cache.ts';
 
@@ -41,7 +41,7 @@ export class ContentReader<View extends Targets> {
     private readonly kept: ViewCache<View> = new ViewCache(),
   ) {
     // A body is read once and never needed again: its view is kept, the body itself is not.
-    this.#map = new MapReader(store, new BodyCache(0), telemetry);
+    this.#map = new MapReader(store, new ContentCache(0), telemetry);
   }
 
   /** The clusters in the map. */
@@ -54,7 +54,7 @@ export class ContentReader<View extends Targets> {
     const views = new Map<string, HeadView<View>>();
     const unknown: Head[] = [];
     for (const head of heads) {
-      const view = this.kept.get(head.body.bodyId);
+      const view = this.kept.get(head.body.contentId);
       if (view === undefined) unknown.push(head);
       else views.set(head.clusterId, { head, view });
     }
@@ -66,9 +66,9 @@ export class ContentReader<View extends Targets> {
   async snapshots(
     heads: readonly Head[],
   ): Promise<readonly { readonly head: Head; readonly snapshot: ClusterResourceMap }[]> {
-    const { readable, bodies } = await this.#map.readBodies(heads, { format: 'protobuf', zipped: true });
+    const { readable, contents } = await this.#map.readContents(heads, { format: 'protobuf', zipped: true });
     return readable.flatMap((head) => {
-      const body = bodies.get(head.body.bodyId);
+      const body = contents.get(head.body.contentId);
       return body === undefined ? [] : [{ head, snapshot: decoded(body) }];
     });
   }
@@ -78,13 +78,13 @@ export class ContentReader<View extends Targets> {
     for (const { head, snapshot } of await this.snapshots(heads)) {
       try {
         const view = this.derive(snapshot);
-        this.kept.set(head.body.bodyId, view);
+        this.kept.set(head.body.contentId, view);
         into.set(head.clusterId, { head, view });
       } catch (cause) {
         this.telemetry.error(`cluster left out of ${this.purpose}`, { clusterId: head.clusterId, cause });
       }
       if (performance.now() - turnStartedMs > TURN_MS) {
-        await letOthersRun();
+        await yieldToEventLoop();
         turnStartedMs = performance.now();
       }
     }

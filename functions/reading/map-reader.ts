@@ -2,7 +2,7 @@
  * Reads the map: the heads, strongly consistent at every call, and the bodies that they
  * name. What cannot be read leaves its own cluster out, loudly, and nothing else.
  */
-import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { ClusterVersion, MapEntry } from '../core/map/entry.ts';
 import type { FilterFacts } from '../core/map/filter.ts';
@@ -14,12 +14,12 @@ import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Store } from '../storage/commit.ts';
 import type { Head } from '../storage/head.ts';
 import type { AllHeads } from '../storage/heads.ts';
-import type { BodyCache } from './content-cache.ts';
-import { BodyLoads } from './content-loader.ts';
+import type { ContentCache } from './content-cache.ts';
+import { ContentLoader } from './content-loader.ts';
 import { SharedRead } from './shared-read.ts';
 
 /** The form in which bodies are wanted. */
-export interface BodyForm {
+export interface ContentFormat {
   readonly format: WireFormat;
   readonly zipped: boolean;
 }
@@ -29,17 +29,17 @@ const TURN_MS = 10;
 
 export class MapReader {
   readonly #heads: SharedRead<AllHeads>;
-  readonly #loads: BodyLoads;
+  readonly #loads: ContentLoader;
   /** The heads of the last read, which say what the cache need not keep. */
   #latest: readonly Head[] | undefined;
 
   constructor(
     private readonly store: Store,
-    private readonly cache: BodyCache,
+    private readonly cache: ContentCache,
     private readonly telemetry: Telemetry,
   ) {
     this.#heads = new SharedRead(() => store.heads.readAll());
-    this.#loads = new BodyLoads((refs) => store.bodies.read(refs));
+    this.#loads = new ContentLoader((refs) => store.contents.read(refs));
   }
 
   /** Every known cluster, in order of id. */
@@ -56,24 +56,24 @@ export class MapReader {
   }
 
   /** The entries of an answer, body, counter and time of each from one and the same head. */
-  async entries(heads: readonly Head[], form: BodyForm): Promise<readonly MapEntry[]> {
-    const { readable, bodies } = await this.readBodies(heads, form);
-    return readable.map((head) => entryOf(head, bodies));
+  async entries(heads: readonly Head[], form: ContentFormat): Promise<readonly MapEntry[]> {
+    const { readable, contents } = await this.readContents(heads, form);
+    return readable.map((head) => entryOf(head, contents));
   }
 
   /**
    * The bodies of heads, by body id. A head whose body is not there is read again, once, since
    * it may have moved on and its old body expired.
    * @returns `readable`: the heads in the order given, each as it now stands, without those
-   *   that left the map or cannot be read; each has its body in `bodies`
+   *   that left the map or cannot be read; each has its body in `contents`
    */
-  async readBodies(
+  async readContents(
     heads: readonly Head[],
-    form: BodyForm,
-  ): Promise<{ readonly readable: readonly Head[]; readonly bodies: ReadonlyMap<string, Fragment> }> {
-    const bodies = await this.#fragments(heads, form);
-    const missing = heads.filter((head) => !bodies.has(head.body.bodyId));
-    if (missing.length === 0) return { readable: heads, bodies };
+    form: ContentFormat,
+  ): Promise<{ readonly readable: readonly Head[]; readonly contents: ReadonlyMap<string, Fragment> }> {
+    const contents = await this.#fragments(heads, form);
+    const missing = heads.filter((head) => !contents.has(head.body.contentId));
+    if (missing.length === 0) return { readable: heads, contents };
 
     const moved = new Map<string, Head>();
     for (const head of missing) {
@@ -84,43 +84,43 @@ export class MapReader {
     const readable: Head[] = [];
     for (const head of heads) {
       const now = moved.get(head.clusterId);
-      if (bodies.has(head.body.bodyId)) readable.push(head);
-      else if (now !== undefined && found.has(now.body.bodyId)) readable.push(now);
+      if (contents.has(head.body.contentId)) readable.push(head);
+      else if (now !== undefined && found.has(now.body.contentId)) readable.push(now);
       else if (now !== undefined) {
-        this.#leaveOut(head.clusterId, new Error(`Body ${now.body.bodyId} is not there or not whole.`));
+        this.#leaveOut(head.clusterId, new Error(`Body ${now.body.contentId} is not there or not whole.`));
       }
     }
-    return { readable, bodies: new Map([...bodies, ...found]) };
+    return { readable, contents: new Map([...contents, ...found]) };
   }
 
   /** How large the cluster's body is in the format, where that is known, or about how large. */
   bodyBytes(head: Head, format: WireFormat): number {
     if (format === 'protobuf') return head.body.rawBytes;
-    return this.cache.get(head.body.bodyId)?.json?.rawLength ?? head.body.rawBytes * JSON_EXPANSION;
+    return this.cache.get(head.body.contentId)?.json?.rawLength ?? head.body.rawBytes * JSON_EXPANSION;
   }
 
-  async #fragments(heads: readonly Head[], form: BodyForm): Promise<Map<string, Fragment>> {
+  async #fragments(heads: readonly Head[], form: ContentFormat): Promise<Map<string, Fragment>> {
     const fragments = new Map<string, Fragment>();
-    const absent = heads.filter((head) => this.cache.get(head.body.bodyId) === undefined);
+    const absent = heads.filter((head) => this.cache.get(head.body.contentId) === undefined);
     if (absent.length > 0 && this.#latest !== undefined) {
-      this.cache.keepOnly(new Set(this.#latest.map((head) => head.body.bodyId)));
+      this.cache.keepOnly(new Set(this.#latest.map((head) => head.body.contentId)));
     }
     const stored = absent.length === 0 ? undefined : await this.#loads.read(absent.map((head) => head.body));
 
     let turnStartedMs = performance.now();
     for (const head of heads) {
-      const { bodyId } = head.body;
+      const { contentId } = head.body;
       try {
-        const fragment = this.#fragment(head, stored?.get(bodyId), form.format);
+        const fragment = this.#fragment(head, stored?.get(contentId), form.format);
         if (fragment === undefined) continue;
-        fragments.set(bodyId, fragment);
-        if (!form.zipped) this.cache.keepRaw(bodyId, fragment);
+        fragments.set(contentId, fragment);
+        if (!form.zipped) this.cache.keepRaw(contentId, fragment);
       } catch (error) {
         // Reading it again will not mend it, but the head may have moved to another body.
         this.telemetry.error('body unreadable', { clusterId: head.clusterId, cause: error });
       }
       if (performance.now() - turnStartedMs > TURN_MS) {
-        await letOthersRun();
+        await yieldToEventLoop();
         turnStartedMs = performance.now();
       }
     }
@@ -129,17 +129,17 @@ export class MapReader {
 
   /** From the cache or from stored bytes, which then go to the cache. */
   #fragment({ body }: Head, stored: Uint8Array | undefined, format: WireFormat): Fragment | undefined {
-    const cached = this.cache.get(body.bodyId);
+    const cached = this.cache.get(body.contentId);
     const protobuf =
       cached?.protobuf ??
       (stored === undefined ? undefined : Fragment.verify(stored, body.rawBytes, body.crc32));
     if (protobuf === undefined) return undefined;
-    if (cached === undefined) this.cache.put(body.bodyId, protobuf);
+    if (cached === undefined) this.cache.put(body.contentId, protobuf);
     if (format === 'protobuf') return protobuf;
 
     if (cached?.json !== undefined) return cached.json;
     const json = Fragment.compress(jsonMembers(fromBinary(ClusterResourceMapSchema, protobuf.raw())));
-    this.cache.putJson(body.bodyId, json);
+    this.cache.putJson(body.contentId, json);
     return json;
   }
 
@@ -153,8 +153,8 @@ export class MapReader {
 const JSON_EXPANSION = 4;
 
 /** @param bodies holds the head's body */
-export function entryOf(head: Head, bodies: ReadonlyMap<string, Fragment>): MapEntry {
-  const body = bodies.get(head.body.bodyId);
+export function entryOf(head: Head, contents: ReadonlyMap<string, Fragment>): MapEntry {
+  const body = contents.get(head.body.contentId);
   if (body === undefined)
     throw new Error(`The body of cluster ${JSON.stringify(head.clusterId)} was not read.`);
   return {

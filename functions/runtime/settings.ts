@@ -6,7 +6,7 @@ import type { Tables } from '../storage/tables.ts';
 export function tablesFromEnvironment(environment: NodeJS.ProcessEnv): Tables {
   return {
     heads: required(environment, 'HEADS_TABLE'),
-    bodies: required(environment, 'BODIES_TABLE'),
+    contents: required(environment, 'BODIES_TABLE'),
     shards: positiveInteger(environment, 'HEAD_SHARDS'),
   };
 }
@@ -32,14 +32,14 @@ export function membershipFromEnvironment(environment: NodeJS.ProcessEnv): Membe
 }
 
 /** Who may use the service. */
-export interface TrustSettings {
+export interface RegistrationSettings {
   readonly table: string;
   /** SHA-256 in hex of the admin token that the deployment starts with. */
   readonly adminTokenSha256?: string;
 }
 
 /** @throws Error that names the variable which is missing or wrong */
-export function trustFromEnvironment(environment: NodeJS.ProcessEnv): TrustSettings {
+export function registrationsFromEnvironment(environment: NodeJS.ProcessEnv): RegistrationSettings {
   const table = required(environment, 'TRUST_TABLE');
   const digest = environment.ADMIN_TOKEN_SHA256 ?? '';
   if (digest === '') return { table };

@@ -18,8 +18,8 @@ export type GaugeUnit = 'Count' | 'Seconds' | 'Milliseconds';
 const requests = new AsyncLocalStorage<string>();
 
 /** Runs what answers a request, with its id in every line that is logged meanwhile, by whatever depth of the code. */
-export function duringRequest<T>(requestId: string, answer: () => T): T {
-  return requests.run(requestId, answer);
+export function duringRequest<T>(requestId: string, response: () => T): T {
+  return requests.run(requestId, response);
 }
 
 /** The fields as a line has them: with the id of the request, where one is answered, and a cause as its text, the causes behind it included. */

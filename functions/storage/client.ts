@@ -1,7 +1,7 @@
 /** The DynamoDB client, made once a process, and the store on top of it. */
 import { DynamoDBClient, DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { Store } from './commit.ts';
-import { BodyStore } from './contents.ts';
+import { ContentStore } from './contents.ts';
 import { StoreUnavailableError } from './errors.ts';
 import { HeadStore } from './heads.ts';
 import type { Tables } from './tables.ts';
@@ -59,5 +59,5 @@ function isUnavailability(error: unknown): boolean {
 }
 
 export function storeOn(client: DynamoDBClient, tables: Tables): Store {
-  return { heads: new HeadStore(client, tables), bodies: new BodyStore(client, tables) };
+  return { heads: new HeadStore(client, tables), contents: new ContentStore(client, tables) };
 }

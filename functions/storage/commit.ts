@@ -3,19 +3,19 @@
  * losing a race decide again. What was acknowledged is in the table.
  */
 import type { AcceleratorTotals } from '../core/snapshot/accelerators.ts';
-import type { EncodedBody } from '../core/snapshot/content.ts';
+import type { EncodedContent } from '../core/snapshot/content.ts';
 import type { Identity } from '../core/snapshot/identity.ts';
-import { BODY_RENEW_S, type BodyStore } from './contents.ts';
+import { CONTENT_RENEW_S, type ContentStore } from './contents.ts';
 import { type Decision, decidePush, type Prior, type PushFacts } from './decide.ts';
 import { ClusterNotFoundError, ContentionError, HeadConflictError } from './errors.ts';
-import type { BodyRef, Head } from './head.ts';
+import type { ContentRef, Head } from './head.ts';
 import type { HeadStore } from './heads.ts';
 import { backOff } from './retry.ts';
 
 /** Both stores of one deployment. */
 export interface Store {
   readonly heads: HeadStore;
-  readonly bodies: BodyStore;
+  readonly contents: ContentStore;
 }
 
 /** A push that passed the rules. */
@@ -23,7 +23,7 @@ export interface Push extends PushFacts {
   readonly identity: Identity;
   readonly accelerators: readonly AcceleratorTotals[];
   /** Deflates the body; called only when it must be written. */
-  readonly encode: () => Promise<EncodedBody>;
+  readonly encode: () => Promise<EncodedContent>;
   /**
    * Applies the rules that compare with what was accepted before, throws what they
    * refuse, and gives the number of all warnings. Called again with the newer head
@@ -55,7 +55,7 @@ const RETRY_WINDOW_MS = 5_000;
 export async function readPrior(heads: HeadStore, clusterId: string): Promise<Prior> {
   const head = await heads.read(clusterId);
   if (head !== undefined) return { kind: 'head', head };
-  const mark = await heads.readRetired(clusterId);
+  const mark = await heads.readTombstone(clusterId);
   if (mark !== undefined) return { kind: 'retired', mark };
   return { kind: 'none', floor: await heads.readFloor() };
 }
@@ -67,7 +67,7 @@ export async function readPrior(heads: HeadStore, clusterId: string): Promise<Pr
  */
 export async function commitSnapshot(store: Store, push: Push, prior: Prior, nowMs: number): Promise<Commit> {
   let seen = prior;
-  let written: BodyRef | undefined;
+  let written: ContentRef | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const decision = decidePush(seen, push);
     const warnings = await push.succeed(seen);
@@ -80,7 +80,7 @@ export async function commitSnapshot(store: Store, push: Push, prior: Prior, now
       (decision !== 'publish' && standing !== undefined && canStay(standing, nowMs)
         ? standing.body
         : undefined);
-    if (body === undefined) written = await store.bodies.write(await push.encode(), nowMs);
+    if (body === undefined) written = await store.contents.write(await push.encode(), nowMs);
 
     const next = nextHead(push, decision, standing, body ?? written, warnings, nowMs);
     try {
@@ -129,14 +129,14 @@ export async function omitCluster(
  * written anew, so that taking one out and pushing it again mends a body that was lost.
  */
 function canStay({ omission, body }: Head, nowMs: number): boolean {
-  return omission === undefined && body.expiresAtS - nowMs / 1_000 >= BODY_RENEW_S;
+  return omission === undefined && body.expiresAtS - nowMs / 1_000 >= CONTENT_RENEW_S;
 }
 
 function nextHead(
   push: Push,
   decision: Decision,
   standing: Head | undefined,
-  body: BodyRef | undefined,
+  body: ContentRef | undefined,
   warnings: number,
   nowMs: number,
 ): Head {

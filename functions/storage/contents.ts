@@ -13,11 +13,11 @@ import {
   type DynamoDBClient,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import type { EncodedBody } from '../core/snapshot/content.ts';
+import type { EncodedContent } from '../core/snapshot/content.ts';
 import { StoreUnavailableError } from './errors.ts';
-import type { BodyRef } from './head.ts';
+import type { ContentRef } from './head.ts';
 import { backOff, forEachConcurrently } from './retry.ts';
-import type { Tables } from './tables.ts';
+import { CONTENTS_KEY, type Tables } from './tables.ts';
 
 /** An item may have 400 KB; the rest is for its key, with room to spare. */
 export const PART_BYTES = 350_000;
@@ -27,10 +27,10 @@ export const PART_BYTES = 350_000;
  * map without a push, and short, since a busy cluster leaves one behind every few
  * seconds and each is paid for by the month.
  */
-export const BODY_TTL_S = 24 * 3_600;
+export const CONTENT_TTL_S = 24 * 3_600;
 
 /** A push whose body has less than this left writes it again: twice a day where nothing else changes. */
-export const BODY_RENEW_S = BODY_TTL_S / 2;
+export const CONTENT_RENEW_S = CONTENT_TTL_S / 2;
 
 /** DynamoDB takes 100 keys and gives 16 MB in one batch; 42 full parts stay below that. */
 const KEYS_PER_BATCH = 100;
@@ -42,30 +42,30 @@ const CONCURRENCY = 8;
 const UNPROCESSED_BACKOFF = { baseMs: 25, capMs: 1_000 } as const;
 const UNPROCESSED_ATTEMPTS = 8;
 
-export class BodyStore {
+export class ContentStore {
   constructor(
     private readonly client: DynamoDBClient,
     private readonly tables: Tables,
   ) {}
 
   /**
-   * Writes all parts of a body, to be kept for {@link BODY_TTL_S}. Writing the same body again
+   * Writes all parts of a body, to be kept for {@link CONTENT_TTL_S}. Writing the same body again
    * only prolongs its life. One write unit for each kilobyte of a part and its key.
    */
-  async write(body: EncodedBody, nowMs: number): Promise<BodyRef> {
-    const expiresAtS = Math.floor(nowMs / 1_000) + BODY_TTL_S;
+  async write(body: EncodedContent, nowMs: number): Promise<ContentRef> {
+    const expiresAtS = Math.floor(nowMs / 1_000) + CONTENT_TTL_S;
     const parts = Math.ceil(body.deflated.length / PART_BYTES);
     const storedCrc32 = crc32(body.deflated);
-    const key = bodyKey({ bodyId: body.bodyId, storedCrc32 });
+    const key = contentKey({ contentId: body.contentId, storedCrc32 });
     await forEachConcurrently(
       Array.from({ length: parts }, (_, part) => part),
       CONCURRENCY,
       async (part) => {
         await this.client.send(
           new PutItemCommand({
-            TableName: this.tables.bodies,
+            TableName: this.tables.contents,
             Item: {
-              bodyId: { B: key },
+              [CONTENTS_KEY.partition]: { B: key },
               part: { N: String(part) },
               data: { B: body.deflated.subarray(part * PART_BYTES, (part + 1) * PART_BYTES) },
               expiresAt: { N: String(expiresAtS) },
@@ -75,7 +75,7 @@ export class BodyStore {
       },
     );
     return {
-      bodyId: body.bodyId,
+      contentId: body.contentId,
       parts,
       rawBytes: body.rawBytes,
       storedBytes: body.deflated.length,
@@ -90,22 +90,22 @@ export class BodyStore {
    * Asks at half price first, since a body was written before its head and is nearly
    * always seen at once, and again consistently for what that did not find.
    */
-  async read(refs: readonly BodyRef[]): Promise<ReadonlyMap<string, Uint8Array>> {
-    const bodies = await this.#readParts(refs, false);
-    const missing = refs.filter((ref) => !bodies.has(ref.bodyId));
-    if (missing.length === 0) return bodies;
-    return new Map([...bodies, ...(await this.#readParts(missing, true))]);
+  async read(refs: readonly ContentRef[]): Promise<ReadonlyMap<string, Uint8Array>> {
+    const contents = await this.#readParts(refs, false);
+    const missing = refs.filter((ref) => !contents.has(ref.contentId));
+    if (missing.length === 0) return contents;
+    return new Map([...contents, ...(await this.#readParts(missing, true))]);
   }
 
-  async #readParts(refs: readonly BodyRef[], consistent: boolean): Promise<Map<string, Uint8Array>> {
+  async #readParts(refs: readonly ContentRef[], consistent: boolean): Promise<Map<string, Uint8Array>> {
     const found = new Map<string, Uint8Array[]>();
     await forEachConcurrently(batches(refs), CONCURRENCY, async (keys) => {
       for (const item of await this.#readBatch(keys, consistent)) {
-        const bodyId = item.bodyId?.B;
+        const contentId = item[CONTENTS_KEY.partition]?.B;
         const data = item.data?.B;
         const part = Number(item.part?.N);
-        if (bodyId === undefined || data === undefined) continue;
-        const key = Buffer.from(bodyId).toString('hex');
+        if (contentId === undefined || data === undefined) continue;
+        const key = Buffer.from(contentId).toString('hex');
         const parts = found.get(key) ?? [];
         parts[part] = data;
         found.set(key, parts);
@@ -113,9 +113,9 @@ export class BodyStore {
     });
     const whole = new Map<string, Uint8Array>();
     for (const ref of refs) {
-      const parts = Object.values(found.get(bodyKey(ref).toString('hex')) ?? []);
+      const parts = Object.values(found.get(contentKey(ref).toString('hex')) ?? []);
       const bytes = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
-      if (parts.length === ref.parts && bytes.length === ref.storedBytes) whole.set(ref.bodyId, bytes);
+      if (parts.length === ref.parts && bytes.length === ref.storedBytes) whole.set(ref.contentId, bytes);
     }
     return whole;
   }
@@ -126,7 +126,7 @@ export class BodyStore {
   ): Promise<readonly Record<string, AttributeValue>[]> {
     const items: Record<string, AttributeValue>[] = [];
     let pending: Record<string, AttributeValue>[] = keys.map(({ key, part }) => ({
-      bodyId: { B: key },
+      [CONTENTS_KEY.partition]: { B: key },
       part: { N: String(part) },
     }));
     for (let attempt = 0; pending.length > 0; attempt++) {
@@ -134,14 +134,14 @@ export class BodyStore {
       if (attempt >= UNPROCESSED_ATTEMPTS) {
         throw new StoreUnavailableError(new Error(`${pending.length} keys were left unprocessed`));
       }
-      const answer = await this.client.send(
+      const response = await this.client.send(
         new BatchGetItemCommand({
-          RequestItems: { [this.tables.bodies]: { Keys: pending, ConsistentRead: consistent } },
+          RequestItems: { [this.tables.contents]: { Keys: pending, ConsistentRead: consistent } },
         }),
       );
-      const got = answer.Responses?.[this.tables.bodies] ?? [];
+      const got = response.Responses?.[this.tables.contents] ?? [];
       items.push(...got);
-      pending = answer.UnprocessedKeys?.[this.tables.bodies]?.Keys ?? [];
+      pending = response.UnprocessedKeys?.[this.tables.contents]?.Keys ?? [];
       // Batches stay below what one answer can hold, so leftovers mean throttling: wait, but do
       // not count a try that brought something.
       if (got.length > 0) attempt = 0;
@@ -156,20 +156,23 @@ interface PartKey {
 }
 
 /** The partition key of a body's parts. */
-export function bodyKey({ bodyId, storedCrc32 }: Pick<BodyRef, 'bodyId' | 'storedCrc32'>): Buffer {
+export function contentKey({
+  contentId,
+  storedCrc32,
+}: Pick<ContentRef, 'contentId' | 'storedCrc32'>): Buffer {
   const key = Buffer.alloc(36);
-  key.write(bodyId, 'hex');
+  key.write(contentId, 'hex');
   key.writeUInt32BE(storedCrc32, 32);
   return key;
 }
 
 /** Keys of all parts, in batches that DynamoDB answers in one go. Equal bodies are asked for once. */
-function batches(refs: readonly BodyRef[]): PartKey[][] {
+function batches(refs: readonly ContentRef[]): PartKey[][] {
   const all: PartKey[][] = [];
   let batch: PartKey[] = [];
   let bytes = 0;
-  for (const ref of new Map(refs.map((r) => [r.bodyId, r])).values()) {
-    const key = bodyKey(ref);
+  for (const ref of new Map(refs.map((r) => [r.contentId, r])).values()) {
+    const key = contentKey(ref);
     for (let part = 0; part < ref.parts; part++) {
       const size = Math.min(PART_BYTES, ref.storedBytes - part * PART_BYTES);
       if (batch.length === KEYS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {

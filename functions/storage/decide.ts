@@ -3,14 +3,14 @@
  * read, and tried, without a table.
  */
 import { CounterConflictError } from '../core/errors.ts';
-import type { Head, RetiredMark } from './head.ts';
+import type { Head, Tombstone } from './head.ts';
 
 /** What identifies a push: the three things that make two pushes the same. */
 export interface PushFacts {
   readonly clusterId: string;
   readonly counter: bigint;
   readonly collectedAtNanos: bigint;
-  readonly bodyId: string;
+  readonly contentId: string;
 }
 
 /**
@@ -23,7 +23,7 @@ export type Decision = 'publish' | 'refresh' | 'repeat';
 /** What was last accepted of a cluster: its head, or the mark that it left when it was retired. */
 export type Prior =
   | { readonly kind: 'head'; readonly head: Head }
-  | { readonly kind: 'retired'; readonly mark: RetiredMark }
+  | { readonly kind: 'retired'; readonly mark: Tombstone }
   /** Nothing; what may have been accepted before the table was restored is at most `floor`, 0 where it never was. */
   | { readonly kind: 'none'; readonly floor: bigint };
 
@@ -43,8 +43,8 @@ export function highWaterOf(prior: Prior): bigint | undefined {
 export function decidePush(prior: Prior, push: PushFacts): Decision {
   refuseRegression(prior, push);
   if (prior.kind === 'none') return 'publish';
-  const last = prior.kind === 'head' ? { ...prior.head, bodyId: prior.head.body.bodyId } : prior.mark;
-  const sameContent = last.bodyId === push.bodyId;
+  const last = prior.kind === 'head' ? { ...prior.head, contentId: prior.head.body.contentId } : prior.mark;
+  const sameContent = last.contentId === push.contentId;
   if (push.counter === last.highWater) {
     if (!sameContent || push.collectedAtNanos !== last.collectedAtNanos) {
       throw new CounterConflictError(

@@ -19,7 +19,7 @@ export class HeadConflictError extends Error {
  * A retired mark stands above the head that was to be retired, which our own writes cannot
  * bring about: the table was edited, or restored in part.
  */
-export class RetiredMarkError extends Error {
+export class TombstoneError extends Error {
   override readonly name = 'RetiredMarkError';
 
   constructor(

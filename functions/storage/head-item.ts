@@ -12,7 +12,7 @@ import {
   type ClusterStatus,
   ClusterStatusSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
-import type { Head, RetiredMark } from './head.ts';
+import type { Head, Tombstone } from './head.ts';
 
 export type Item = Record<string, AttributeValue>;
 
@@ -29,7 +29,7 @@ export const HEAD_ATTRIBUTES = {
    */
   sinceCounter: 'sinceCounter',
   sinceAt: 'sinceAt',
-  bodyId: 'bodyId',
+  contentId: 'bodyId',
   parts: 'parts',
   rawBytes: 'raw',
   storedBytes: 'stored',
@@ -69,7 +69,7 @@ export function headToItem(head: Head, partition: string): Item {
     [a.collectedAt]: { N: String(head.collectedAtNanos) },
     [a.receivedAt]: { N: String(head.receivedAtMs) },
     [a.sinceAt]: { N: String(head.contentSince.atMs) },
-    [a.bodyId]: { B: Buffer.from(head.body.bodyId, 'hex') },
+    [a.contentId]: { B: Buffer.from(head.body.contentId, 'hex') },
     [a.parts]: { N: String(head.body.parts) },
     [a.rawBytes]: { N: String(head.body.rawBytes) },
     [a.storedBytes]: { N: String(head.body.storedBytes) },
@@ -109,8 +109,8 @@ export function headFromItem(item: Item): Head {
     return BigInt(value);
   };
   const count = (attribute: string): number => Number(integer(attribute));
-  const bodyId = item[a.bodyId]?.B;
-  if (bodyId === undefined) throw new UnreadableHeadError(clusterId, a.bodyId);
+  const contentId = item[a.contentId]?.B;
+  if (contentId === undefined) throw new UnreadableHeadError(clusterId, a.contentId);
   const summary = decodeAccelerators(clusterId, item[a.accelerators]?.B);
   return {
     clusterId,
@@ -125,7 +125,7 @@ export function headFromItem(item: Item): Head {
       atMs: count(a.sinceAt),
     },
     body: {
-      bodyId: Buffer.from(bodyId).toString('hex'),
+      contentId: Buffer.from(contentId).toString('hex'),
       parts: count(a.parts),
       rawBytes: count(a.rawBytes),
       storedBytes: count(a.storedBytes),
@@ -151,32 +151,32 @@ export function headFromItem(item: Item): Head {
 }
 
 /** The mark that a retired head leaves in its partition. */
-export function retiredToItem(mark: RetiredMark, partition: string): Item {
+export function tombstoneToItem(mark: Tombstone, partition: string): Item {
   const a = HEAD_ATTRIBUTES;
   return {
     shard: { S: partition },
     clusterId: { S: mark.clusterId },
     [a.highWater]: { N: String(mark.highWater) },
     [a.collectedAt]: { N: String(mark.collectedAtNanos) },
-    [a.bodyId]: { B: Buffer.from(mark.bodyId, 'hex') },
+    [a.contentId]: { B: Buffer.from(mark.contentId, 'hex') },
   };
 }
 
 /** @throws UnreadableHeadError */
-export function retiredFromItem(item: Item): RetiredMark {
+export function tombstoneFromItem(item: Item): Tombstone {
   const a = HEAD_ATTRIBUTES;
   const clusterId = item.clusterId?.S ?? '';
   const highWater = item[a.highWater]?.N;
   const collectedAt = item[a.collectedAt]?.N;
-  const bodyId = item[a.bodyId]?.B;
+  const contentId = item[a.contentId]?.B;
   if (highWater === undefined) throw new UnreadableHeadError(clusterId, a.highWater);
   if (collectedAt === undefined) throw new UnreadableHeadError(clusterId, a.collectedAt);
-  if (bodyId === undefined) throw new UnreadableHeadError(clusterId, a.bodyId);
+  if (contentId === undefined) throw new UnreadableHeadError(clusterId, a.contentId);
   return {
     clusterId,
     highWater: BigInt(highWater),
     collectedAtNanos: BigInt(collectedAt),
-    bodyId: Buffer.from(bodyId).toString('hex'),
+    contentId: Buffer.from(contentId).toString('hex'),
   };
 }
 

@@ -13,9 +13,9 @@ export interface Omission {
 }
 
 /** Where a body lies and how large it is. */
-export interface BodyRef {
+export interface ContentRef {
   /** SHA-256 over cluster id and body, in hex. */
-  readonly bodyId: string;
+  readonly contentId: string;
   readonly parts: number;
   /** Bytes before and after deflating. */
   readonly rawBytes: number;
@@ -45,7 +45,7 @@ export interface Head {
   readonly receivedAtMs: number;
   /** The counter at which the present content first appeared, and since when the map has shown it. */
   readonly contentSince: { readonly counter: bigint; readonly atMs: number };
-  readonly body: BodyRef;
+  readonly body: ContentRef;
   readonly identity: Identity;
   /** The largest models, as many as keep the item in one write unit. */
   readonly accelerators: readonly AcceleratorTotals[];
@@ -55,9 +55,9 @@ export interface Head {
 }
 
 /** What is left of a head that was retired: enough to keep its promise. */
-export interface RetiredMark {
+export interface Tombstone {
   readonly clusterId: string;
   readonly highWater: bigint;
   readonly collectedAtNanos: bigint;
-  readonly bodyId: string;
+  readonly contentId: string;
 }

@@ -11,15 +11,15 @@ import {
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { inIdOrder } from '../core/map/entry.ts';
-import { HeadConflictError, RetiredMarkError } from './errors.ts';
-import type { Head, Omission, RetiredMark } from './head.ts';
+import { HeadConflictError, TombstoneError } from './errors.ts';
+import type { Head, Omission, Tombstone } from './head.ts';
 import {
   HEAD_ATTRIBUTES,
   headFromItem,
   headToItem,
   type Item,
-  retiredFromItem,
-  retiredToItem,
+  tombstoneFromItem,
+  tombstoneToItem,
   UnreadableHeadError,
 } from './head-item.ts';
 import { FLOOR_KEY, HEADS_KEY, headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
@@ -47,9 +47,9 @@ export class HeadStore {
    * nothing: retirement writes the mark before it deletes the head, so one of the two
    * is always there.
    */
-  async readRetired(clusterId: string): Promise<RetiredMark | undefined> {
+  async readTombstone(clusterId: string): Promise<Tombstone | undefined> {
     const item = await this.#get(retiredPartition(this.#shard(clusterId)), clusterId);
-    return item && retiredFromItem(item);
+    return item && tombstoneFromItem(item);
   }
 
   /** The counter that a cluster without head and mark must be above; 0 but in a restored table. */
@@ -121,10 +121,10 @@ export class HeadStore {
       seen?.omission === undefined
         ? `attribute_not_exists(${a.omittedReason})`
         : `attribute_exists(${a.omittedReason})`,
-      `${a.bodyId} = :seenBodyId`,
+      `${a.contentId} = :seenBodyId`,
     ].join(' AND ');
     const counterAdvances = `${a.highWater} < :highWater`;
-    const samePushAgain = `${a.highWater} = :highWater AND ${a.bodyId} = :bodyId AND ${a.collectedAt} = :collectedAt`;
+    const samePushAgain = `${a.highWater} = :highWater AND ${a.contentId} = :bodyId AND ${a.collectedAt} = :collectedAt`;
 
     const item = headToItem(next, headPartition(this.#shard(next.clusterId)));
     await this.#putIf(
@@ -134,9 +134,9 @@ export class HeadStore {
         ? undefined
         : {
             ':seenHighWater': { N: String(seen.highWater) },
-            ':seenBodyId': { B: Buffer.from(seen.body.bodyId, 'hex') },
+            ':seenBodyId': { B: Buffer.from(seen.body.contentId, 'hex') },
             ':highWater': { N: String(next.highWater) },
-            ':bodyId': { B: Buffer.from(next.body.bodyId, 'hex') },
+            ':bodyId': { B: Buffer.from(next.body.contentId, 'hex') },
             ':collectedAt': { N: String(next.collectedAtNanos) },
           },
       next.clusterId,
@@ -172,21 +172,21 @@ export class HeadStore {
    *
    * @throws RetiredMarkError where a higher mark stands
    */
-  async keepMark(mark: RetiredMark): Promise<void> {
-    const noMarkYet = 'attribute_not_exists(clusterId)';
-    const markIsNotHigher = `${HEAD_ATTRIBUTES.highWater} <= :highWater`;
+  async putTombstone(mark: Tombstone): Promise<void> {
+    const noTombstoneYet = 'attribute_not_exists(clusterId)';
+    const tombstoneIsNotHigher = `${HEAD_ATTRIBUTES.highWater} <= :highWater`;
     try {
       await this.client.send(
         new PutItemCommand({
           TableName: this.tables.heads,
-          Item: retiredToItem(mark, retiredPartition(this.#shard(mark.clusterId))),
-          ConditionExpression: `${noMarkYet} OR ${markIsNotHigher}`,
+          Item: tombstoneToItem(mark, retiredPartition(this.#shard(mark.clusterId))),
+          ConditionExpression: `${noTombstoneYet} OR ${tombstoneIsNotHigher}`,
           ExpressionAttributeValues: { ':highWater': { N: String(mark.highWater) } },
         }),
       );
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
-      throw new RetiredMarkError(mark.clusterId, mark.highWater, { cause: error });
+      throw new TombstoneError(mark.clusterId, mark.highWater, { cause: error });
     }
   }
 
@@ -242,14 +242,14 @@ export class HeadStore {
   }
 
   async #get(partition: string, clusterId: string): Promise<Item | undefined> {
-    const answer = await this.client.send(
+    const response = await this.client.send(
       new GetItemCommand({
         TableName: this.tables.heads,
         Key: { shard: { S: partition }, clusterId: { S: clusterId } },
         ConsistentRead: true,
       }),
     );
-    return answer.Item;
+    return response.Item;
   }
 
   #shard(clusterId: string): number {

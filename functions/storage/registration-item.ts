@@ -4,30 +4,30 @@ import type { KeySource, Registration, Rights, StaticToken } from '../core/regis
 
 export type Item = Record<string, AttributeValue>;
 
-export function grantToItem(grant: Registration | StaticToken): Item {
+export function registrationToItem(record: Registration | StaticToken): Item {
   const item: Item = {
-    kind: { S: grant.kind },
-    id: { S: grant.id },
-    role: { S: grant.rights.role },
-    note: { S: grant.note },
-    createdAt: { N: String(grant.createdAtMs) },
-    createdBy: { S: grant.createdBy },
+    kind: { S: record.kind },
+    id: { S: record.id },
+    role: { S: record.rights.role },
+    note: { S: record.note },
+    createdAt: { N: String(record.createdAtMs) },
+    createdBy: { S: record.createdBy },
   };
-  if (grant.rights.role === 'agent') item.clusterId = { S: grant.rights.clusterId };
-  if (grant.kind === 'token') {
-    if (grant.expiresAtS !== undefined) item.expiresAt = { N: String(grant.expiresAtS) };
+  if (record.rights.role === 'agent') item.clusterId = { S: record.rights.clusterId };
+  if (record.kind === 'token') {
+    if (record.expiresAtS !== undefined) item.expiresAt = { N: String(record.expiresAtS) };
     return item;
   }
-  item.issuer = { S: grant.issuer };
-  item.audience = { S: grant.audience };
-  item.subject = { S: grant.subject };
-  if (grant.keys.kind === 'uri') item.jwksUri = { S: grant.keys.uri };
-  if (grant.keys.kind === 'inline') item.jwks = { S: grant.keys.jwks };
+  item.issuer = { S: record.issuer };
+  item.audience = { S: record.audience };
+  item.subject = { S: record.subject };
+  if (record.keys.kind === 'uri') item.jwksUri = { S: record.keys.uri };
+  if (record.keys.kind === 'inline') item.jwks = { S: record.keys.jwks };
   return item;
 }
 
 /** @throws Error for an item that grants nothing that is known: it must not be taken for one that does */
-export function grantFromItem(item: Item): Registration | StaticToken {
+export function registrationFromItem(item: Item): Registration | StaticToken {
   const text = (name: string): string => {
     const value = item[name]?.S;
     if (value === undefined) throw new Error(`The grant ${item.id?.S} has no readable attribute "${name}".`);

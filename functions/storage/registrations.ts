@@ -14,17 +14,17 @@ import {
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { Registration, StaticToken } from '../core/registration.ts';
-import { grantFromItem, grantToItem, type Item } from './registration-item.ts';
+import { type Item, registrationFromItem, registrationToItem } from './registration-item.ts';
 import { tableOfStrings } from './tables.ts';
 
-export const TRUST_KEY = { partition: 'kind', sort: 'id' } as const;
+export const REGISTRATIONS_KEY = { partition: 'kind', sort: 'id' } as const;
 /** The attribute by which DynamoDB deletes tokens that have expired. */
-export const TRUST_TTL = 'expiresAt';
+export const REGISTRATIONS_TTL = 'expiresAt';
 
 type Kind = 'registration' | 'token';
-type GrantOf<K extends Kind> = K extends 'registration' ? Registration : StaticToken;
+type RecordOf<K extends Kind> = K extends 'registration' ? Registration : StaticToken;
 
-export class TrustStore {
+export class RegistrationStore {
   constructor(
     private readonly client: DynamoDBClient,
     private readonly table: string,
@@ -41,18 +41,18 @@ export class TrustStore {
   }
 
   /** All of a kind, the newest first. */
-  async list<K extends Kind>(kind: K): Promise<readonly GrantOf<K>[]> {
-    const grants = (await this.#query(kind, '')) as GrantOf<K>[];
-    return grants.sort((a, b) => b.createdAtMs - a.createdAtMs);
+  async list<K extends Kind>(kind: K): Promise<readonly RecordOf<K>[]> {
+    const records = (await this.#query(kind, '')) as RecordOf<K>[];
+    return records.sort((a, b) => b.createdAtMs - a.createdAtMs);
   }
 
   /** Keeps a new one. @returns false where its id exists: nothing is changed then */
-  async add(grant: Registration | StaticToken): Promise<boolean> {
+  async add(record: Registration | StaticToken): Promise<boolean> {
     try {
       await this.client.send(
         new PutItemCommand({
           TableName: this.table,
-          Item: grantToItem(grant),
+          Item: registrationToItem(record),
           ConditionExpression: 'attribute_not_exists(id)',
         }),
       );
@@ -77,15 +77,15 @@ export class TrustStore {
     return found.length;
   }
 
-  async #get<K extends Kind>(kind: K, id: string): Promise<GrantOf<K> | undefined> {
+  async #get<K extends Kind>(kind: K, id: string): Promise<RecordOf<K> | undefined> {
     const { Item: item } = await this.client.send(
       new GetItemCommand({ TableName: this.table, Key: keyOf(kind, id), ConsistentRead: true }),
     );
-    return item && (grantFromItem(item) as GrantOf<K>);
+    return item && (registrationFromItem(item) as RecordOf<K>);
   }
 
   async #query(kind: Kind, idPrefix: string): Promise<(Registration | StaticToken)[]> {
-    const grants: (Registration | StaticToken)[] = [];
+    const records: (Registration | StaticToken)[] = [];
     let from: Item | undefined;
     do {
       const page = await this.client.send(
@@ -101,10 +101,10 @@ export class TrustStore {
           ...(from === undefined ? {} : { ExclusiveStartKey: from }),
         }),
       );
-      for (const item of page.Items ?? []) grants.push(grantFromItem(item));
+      for (const item of page.Items ?? []) records.push(registrationFromItem(item));
       from = page.LastEvaluatedKey;
     } while (from !== undefined);
-    return grants;
+    return records;
   }
 }
 
@@ -122,6 +122,6 @@ function keyOf(kind: Kind, id: string): Item {
 }
 
 /** For engines without infrastructure code of their own: the local service and the tests. */
-export function trustTableDefinition(table: string): CreateTableCommandInput {
-  return tableOfStrings(table, TRUST_KEY);
+export function registrationsTableDefinition(table: string): CreateTableCommandInput {
+  return tableOfStrings(table, REGISTRATIONS_KEY);
 }

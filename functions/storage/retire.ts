@@ -46,6 +46,6 @@ export const MIN_RETIRE_AFTER_MS = 60 * 60_000;
 export async function retireHead(heads: HeadStore, head: Head): Promise<void> {
   const { clusterId, highWater, collectedAtNanos, body, omission } = head;
   if (omission === undefined) throw new Error(`Cluster ${JSON.stringify(clusterId)} is in the map.`);
-  await heads.keepMark({ clusterId, highWater, collectedAtNanos, bodyId: body.bodyId });
+  await heads.putTombstone({ clusterId, highWater, collectedAtNanos, contentId: body.contentId });
   await heads.remove({ ...head, omission });
 }

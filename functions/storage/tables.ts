@@ -8,7 +8,7 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 /** Names of the two tables in one deployment, and the number of shards, which is set once. */
 export interface Tables {
   readonly heads: string;
-  readonly bodies: string;
+  readonly contents: string;
   /**
    * Partitions over which heads are spread. One partition serves 3,000 read units a
    * second; eight let a poll of 1,000 clusters (some 90 units) run 270 times a second.
@@ -19,9 +19,9 @@ export interface Tables {
 export const DEFAULT_SHARDS = 8;
 
 export const HEADS_KEY = { partition: 'shard', sort: 'clusterId' } as const;
-export const BODIES_KEY = { partition: 'bodyId', sort: 'part' } as const;
+export const CONTENTS_KEY = { partition: 'bodyId', sort: 'part' } as const;
 /** The attribute of a body's parts by which DynamoDB expires them. */
-export const BODIES_TTL = 'expiresAt';
+export const CONTENTS_TTL = 'expiresAt';
 
 /** The partition of a cluster's head: the first four bytes of SHA-256 of its id, modulo the shards. */
 export function shardOf(clusterId: string, shards: number): number {
@@ -57,15 +57,15 @@ export function tableDefinitions(tables: Tables): readonly CreateTableCommandInp
       StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' },
     },
     {
-      TableName: tables.bodies,
+      TableName: tables.contents,
       BillingMode: 'PAY_PER_REQUEST',
       AttributeDefinitions: [
-        { AttributeName: BODIES_KEY.partition, AttributeType: 'B' },
-        { AttributeName: BODIES_KEY.sort, AttributeType: 'N' },
+        { AttributeName: CONTENTS_KEY.partition, AttributeType: 'B' },
+        { AttributeName: CONTENTS_KEY.sort, AttributeType: 'N' },
       ],
       KeySchema: [
-        { AttributeName: BODIES_KEY.partition, KeyType: 'HASH' },
-        { AttributeName: BODIES_KEY.sort, KeyType: 'RANGE' },
+        { AttributeName: CONTENTS_KEY.partition, KeyType: 'HASH' },
+        { AttributeName: CONTENTS_KEY.sort, KeyType: 'RANGE' },
       ],
     },
   ];

@@ -64,7 +64,7 @@ export const HABITS = {
   metricLineBytes: 350,
   accessLineBytes: 250,
   /** Bodies live for a day, or half of one longer; several are there at once. */
-  bodyLifeS: 24 * 3_600,
+  contentLifeS: 24 * 3_600,
   shards: 8,
   /** Ours, of the functions, on the dashboard. */
   metrics: 20,
@@ -104,11 +104,12 @@ export function monthlyBill(clusters: number, units: Units): Bill {
     (HABITS.changedShare * units.changedSyncBytes + (1 - HABITS.changedShare) * units.refreshedSyncBytes);
   const syncCpuMs = clusters * units.cpuMs.syncPerCluster;
   const pollUnits = headPollUnits(clusters, units.headBytes);
-  const bodyReadUnits = clusters * HABITS.changedShare * (Math.ceil(units.storedBytes / READ_UNIT_BYTES) / 2);
+  const contentReadUnits =
+    clusters * HABITS.changedShare * (Math.ceil(units.storedBytes / READ_UNIT_BYTES) / 2);
   const requests = pushes + syncs;
-  const bodiesBytes =
-    clusters * ((HABITS.bodyLifeS / HABITS.pushIntervalS) * HABITS.changedShare) * units.storedBytes;
-  const tableGb = gb(bodiesBytes + clusters * units.headBytes);
+  const contentsBytes =
+    clusters * ((HABITS.contentLifeS / HABITS.pushIntervalS) * HABITS.changedShare) * units.storedBytes;
+  const tableGb = gb(contentsBytes + clusters * units.headBytes);
   return {
     'API Gateway':
       PRICES.httpRequest * (pushes + syncs * Math.max(1, Math.ceil(syncBytes / PRICES.httpPieceBytes))),
@@ -125,7 +126,7 @@ export function monthlyBill(clusters: number, units: Units): Bill {
       (changed * units.changed.read +
         refreshed * units.refreshed.read +
         requests * HABITS.grantReadUnits +
-        syncs * (pollUnits + bodyReadUnits) +
+        syncs * (pollUnits + contentReadUnits) +
         sweeps * pollUnits),
     'DynamoDB storage': tableGb * (PRICES.tableGbMonth + PRICES.recoveryGbMonth),
     Events: PRICES.event * changed,

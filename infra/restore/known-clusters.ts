@@ -3,12 +3,12 @@
  * come in, and however often, the highest mark that any of them has is kept, with the head that
  * had it.
  */
-import type { Head, RetiredMark } from '../../functions/storage/head.ts';
+import type { Head, Tombstone } from '../../functions/storage/head.ts';
 import {
   HEAD_ATTRIBUTES,
   headFromItem,
   type Item,
-  retiredFromItem,
+  tombstoneFromItem,
   UnreadableHeadError,
 } from '../../functions/storage/head-item.ts';
 import { FLOOR_KEY, isHeadPartition } from '../../functions/storage/tables.ts';
@@ -20,7 +20,7 @@ export interface KnownCluster {
   readonly highWater: bigint;
   /** The head with the highest mark; absent where none was readable. */
   readonly head?: Head;
-  readonly retired?: RetiredMark;
+  readonly retired?: Tombstone;
 }
 
 export class KnownClusters {
@@ -38,7 +38,7 @@ export class KnownClusters {
     }
     try {
       if (isHeadPartition(partition)) this.#addHead(headFromItem(item));
-      else this.#addRetired(retiredFromItem(item));
+      else this.#addTombstone(tombstoneFromItem(item));
     } catch (error) {
       if (!(error instanceof UnreadableHeadError)) throw error;
       this.#unreadable.add(error.clusterId);
@@ -68,7 +68,7 @@ export class KnownClusters {
     this.#raise({ clusterId: head.clusterId, highWater: head.highWater, ...(isNewer ? { head } : {}) });
   }
 
-  #addRetired(retired: RetiredMark): void {
+  #addTombstone(retired: Tombstone): void {
     const known = this.#clusters.get(retired.clusterId)?.retired;
     const isHigher = known === undefined || retired.highWater > known.highWater;
     const { clusterId, highWater } = retired;

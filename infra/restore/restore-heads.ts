@@ -20,8 +20,13 @@
  */
 import { DeleteItemCommand, type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBStreamsClient } from '@aws-sdk/client-dynamodb-streams';
-import type { Head, RetiredMark } from '../../functions/storage/head.ts';
-import { HEAD_ATTRIBUTES, headToItem, type Item, retiredToItem } from '../../functions/storage/head-item.ts';
+import type { Head, Tombstone } from '../../functions/storage/head.ts';
+import {
+  HEAD_ATTRIBUTES,
+  headToItem,
+  type Item,
+  tombstoneToItem,
+} from '../../functions/storage/head-item.ts';
 import { forEachConcurrently } from '../../functions/storage/retry.ts';
 import {
   FLOOR_KEY,
@@ -159,7 +164,7 @@ async function write(options: RestoreOptions, cluster: KnownCluster, nowMs: numb
       headToItem(omitted(cluster.head, cluster.highWater, nowMs), headPartition(shard)),
     );
   }
-  await put(dynamo, into, retiredToItem(markOf(cluster), retiredPartition(shard)));
+  await put(dynamo, into, tombstoneToItem(markOf(cluster), retiredPartition(shard)));
   await removeHead(options, cluster.clusterId);
 }
 
@@ -175,9 +180,9 @@ function omitted(head: Head, highWater: bigint, nowMs: number): Head {
   };
 }
 
-function markOf({ clusterId, highWater, retired }: KnownCluster): RetiredMark {
+function markOf({ clusterId, highWater, retired }: KnownCluster): Tombstone {
   if (retired?.highWater === highWater) return retired;
-  return { clusterId, highWater, collectedAtNanos: retired?.collectedAtNanos ?? 0n, bodyId: NO_BODY };
+  return { clusterId, highWater, collectedAtNanos: retired?.collectedAtNanos ?? 0n, contentId: NO_BODY };
 }
 
 function floorItem(floor: bigint): Item {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { Authenticator, GRANT_CACHE_MS } from '../../functions/auth/authenticator.ts';
+import { Authenticator, REGISTRATION_CACHE_MS } from '../../functions/auth/authenticator.ts';
 import { newToken, tokenDigest } from '../../functions/auth/static-token.ts';
 import type { StaticToken } from '../../functions/core/registration.ts';
 import { createTable } from '../../functions/storage/create-tables.ts';
-import { TrustStore, trustTableDefinition } from '../../functions/storage/registrations.ts';
+import { RegistrationStore, registrationsTableDefinition } from '../../functions/storage/registrations.ts';
 import { localClient } from '../engines/dynamodb-local.ts';
 import { engines } from '../engines/store.ts';
 
@@ -33,8 +33,8 @@ describe.each(engines)('The authenticator, on $name', ({ endpoint }) => {
   async function setUp(adminTokenSha256?: string) {
     const client = localClient(endpoint);
     const table = `trust-${randomUUID()}`;
-    await createTable(client, trustTableDefinition(table));
-    const trust = new TrustStore(client, table);
+    await createTable(client, registrationsTableDefinition(table));
+    const trust = new RegistrationStore(client, table);
     let nowMs = NOW_MS;
     const authenticator = new Authenticator({
       trust,
@@ -94,7 +94,7 @@ describe.each(engines)('The authenticator, on $name', ({ endpoint }) => {
     await trust.add(staticToken(secret));
     await authenticator.authenticate(secret);
     expect(await trust.remove('token', tokenDigest(secret))).toBe(1);
-    later(GRANT_CACHE_MS - 1);
+    later(REGISTRATION_CACHE_MS - 1);
     await authenticator.authenticate(secret);
     later(1);
     await expect(authenticator.authenticate(secret)).rejects.toThrow('unknown or revoked');

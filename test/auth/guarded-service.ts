@@ -39,7 +39,7 @@ export async function startGuardedService(): Promise<GuardedService> {
   const call: GuardedService['call'] = async (request, { token, body, headers = {} } = {}) => {
     const [method = '', path = ''] = request.split(' ');
     const isBytes = body instanceof Uint8Array;
-    const answer = await fetch(service.url + path, {
+    const response = await fetch(service.url + path, {
       method,
       redirect: 'manual',
       headers: {
@@ -51,8 +51,8 @@ export async function startGuardedService(): Promise<GuardedService> {
       },
       ...(body === undefined ? {} : { body: isBytes ? new Uint8Array(body) : JSON.stringify(body) }),
     });
-    const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: text === '' ? {} : JSON.parse(text) };
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
   };
 
   return {

@@ -33,14 +33,14 @@ async function verdict(route: string, clusterId: string, token?: string): Promis
   const isStream = route === 'GET /local/events';
   const gone = new AbortController();
   const [method = '', path = ''] = route.replace('{id}', encodeURIComponent(clusterId)).split(' ');
-  const answer = await fetch(service.url + path, {
+  const response = await fetch(service.url + path, {
     method,
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     signal: gone.signal,
   });
-  const body = isStream && answer.ok ? '{}' : await answer.text();
+  const body = isStream && response.ok ? '{}' : await response.text();
   gone.abort();
-  if (answer.status === 401 || answer.status === 403) return (JSON.parse(body) as { code: string }).code;
+  if (response.status === 401 || response.status === 403) return (JSON.parse(body) as { code: string }).code;
   return 'admitted';
 }
 
@@ -105,11 +105,11 @@ describe('The table of permissions', () => {
 
   it('holds for HEAD as for GET', async () => {
     for (const token of [undefined, tokens.get('agent')]) {
-      const answer = await fetch(`${service.url}/v1/map`, {
+      const response = await fetch(`${service.url}/v1/map`, {
         method: 'HEAD',
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       });
-      expect(answer.status).toBe(token === undefined ? 401 : 403);
+      expect(response.status).toBe(token === undefined ? 401 : 403);
     }
   });
 });

@@ -57,8 +57,8 @@ describe('A token of a registered issuer', () => {
   });
 
   it('is taken with several audiences of which one is registered', async () => {
-    const answer = await use(await issuer.token({ aud: ['somebody', AUDIENCE] }));
-    expect(answer.body.code).toBe('cluster_not_found');
+    const response = await use(await issuer.token({ aud: ['somebody', AUDIENCE] }));
+    expect(response.body.code).toBe('cluster_not_found');
   });
 
   it('is taken within the tolerance for clocks that differ', async () => {
@@ -69,10 +69,12 @@ describe('A token of a registered issuer', () => {
 
 describe('A token is refused, and the cluster not reached, that', () => {
   const refused = (token: string, detail: string | RegExp) => async () => {
-    const answer = await use(token);
-    expect([answer.status, answer.body.code]).toEqual([401, 'invalid_token']);
-    expect(answer.body.detail).toEqual(typeof detail === 'string' ? detail : expect.stringMatching(detail));
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="resource-map", error="invalid_token"');
+    const response = await use(token);
+    expect([response.status, response.body.code]).toEqual([401, 'invalid_token']);
+    expect(response.body.detail).toEqual(typeof detail === 'string' ? detail : expect.stringMatching(detail));
+    expect(response.headers.get('www-authenticate')).toBe(
+      'Bearer realm="resource-map", error="invalid_token"',
+    );
   };
 
   it('has no signature (alg none)', async () => {
@@ -211,8 +213,8 @@ describe('A token is refused, and the cluster not reached, that', () => {
 
 describe('The header', () => {
   const ask = async (headers: string): Promise<{ status: number; code: string }> => {
-    const answer = await sendRaw(service.url, `GET /v1/map HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
-    return { status: answer.status, code: JSON.parse(answer.body).code };
+    const response = await sendRaw(service.url, `GET /v1/map HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
+    return { status: response.status, code: JSON.parse(response.body).code };
   };
 
   it('is asked for where it is missing', async () => {
@@ -235,20 +237,20 @@ describe('The header', () => {
 
   it('takes the scheme in any case', async () => {
     const scheduler = await service.issue('SCHEDULER');
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service.url,
       `GET /v1/map/clock HTTP/1.1\r\nHost: x\r\nauthorization: bEARER ${scheduler}\r\n\r\n`,
     );
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 
   it('is the only place where a token is looked for', async () => {
     const scheduler = await service.issue('SCHEDULER');
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service.url,
       `GET /v1/map?access_token=${scheduler} HTTP/1.1\r\nHost: x\r\nCookie: token=${scheduler}\r\nX-Api-Key: ${scheduler}\r\n\r\n`,
     );
-    expect(answer.status).toBe(401);
+    expect(response.status).toBe(401);
   });
 });
 
@@ -257,10 +259,10 @@ describe('Tokens', () => {
     const secret = await service.issue('AGENT', CLUSTER);
     const jwt = await issuer.token();
     for (const token of [secret, jwt, `${secret}x`, `${jwt}x`, await issuer.token({ aud: 'vault' })]) {
-      const answer = await service.call('GET /v1/map', { token, headers: { 'x-request-id': 'trace-me' } });
-      expect(JSON.stringify(answer.body)).not.toContain(token);
-      expect(answer.headers.get('x-request-id')).toBe('trace-me');
-      expect(answer.body.requestId).toBe('trace-me');
+      const response = await service.call('GET /v1/map', { token, headers: { 'x-request-id': 'trace-me' } });
+      expect(JSON.stringify(response.body)).not.toContain(token);
+      expect(response.headers.get('x-request-id')).toBe('trace-me');
+      expect(response.body.requestId).toBe('trace-me');
     }
     for (const token of [secret, jwt, service.adminToken]) expect(service.log()).not.toContain(token);
     expect(service.log()).toContain('"requestId":"trace-me"');

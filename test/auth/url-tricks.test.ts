@@ -121,15 +121,15 @@ describe('The agent of one cluster, whatever it writes into the URL', () => {
   it.each(TARGETS)('neither sees nor changes another at %s', async (target) => {
     const before = await statusOfB();
     for (const method of ['GET', 'HEAD', 'DELETE', 'PUT', 'POST', 'PATCH', 'OPTIONS', 'TRACE']) {
-      const answer = await send(method, target, {
+      const response = await send(method, target, {
         body: method === 'PUT' ? bytesOf(B, 9n) : new Uint8Array(0),
       });
-      if (answer.status < 300) {
+      if (response.status < 300) {
         // What it may do at such a target is what it may do anyway, with its own cluster or the index.
         const harmless = /^(GET|HEAD|DELETE) \/v1\/clusters\/alpha[?#]|^(GET|HEAD) \/\?/;
         expect(`${method} ${target}`).toMatch(harmless);
       }
-      expect(answer.body).not.toContain('"clusterId":"beta"');
+      expect(response.body).not.toContain('"clusterId":"beta"');
     }
     expect(await statusOfB()).toEqual(before);
   });
@@ -160,16 +160,16 @@ describe('The agent of one cluster, whatever it writes into the URL', () => {
   ])('cannot use the header %s to be somewhere else', async (header) => {
     const before = await statusOfB();
     const value = header.includes('Method') ? 'DELETE' : `/v1/clusters/${B}`;
-    const answer = await send('GET', `/v1/clusters/${A}`, { headers: `${header}: ${value}\r\n` });
-    expect(JSON.parse(answer.body).cluster.clusterId).toBe(A);
+    const response = await send('GET', `/v1/clusters/${A}`, { headers: `${header}: ${value}\r\n` });
+    expect(JSON.parse(response.body).cluster.clusterId).toBe(A);
     expect(await statusOfB()).toEqual(before);
   });
 
   it.each([`localhost/v1/clusters/${B}?`, `localhost#`, `x@localhost/v1/clusters/${B}`, `a b`])(
     'cannot use the Host %s to be somewhere else',
     async (host) => {
-      const answer = await send('DELETE', `/v1/clusters/${A}x`, { host });
-      expect(answer.status).toBeGreaterThanOrEqual(400);
+      const response = await send('DELETE', `/v1/clusters/${A}x`, { host });
+      expect(response.status).toBeGreaterThanOrEqual(400);
     },
   );
 });
@@ -190,11 +190,11 @@ describe('The agent of one cluster, whatever it writes into the body', () => {
   });
 
   it('is refused before its body is read', async () => {
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service.url,
       `PUT /v1/clusters/${B}/snapshot HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agentOfA}\r\n` +
         'Content-Type: application/x-protobuf\r\nContent-Length: 1000000\r\n\r\n',
     );
-    expect(answer.status).toBe(403);
+    expect(response.status).toBe(403);
   });
 });

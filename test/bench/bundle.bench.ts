@@ -145,10 +145,10 @@ function report(name: string, snapshots: readonly ClusterResourceMap[], bundles:
   const exactMs = median(() => planBundles(single, [POOL], candidates));
   const greedy = firstFit(single, fleet);
   const greedyMs = median(() => firstFit(single, fleet));
-  const told = [...outcomes].map(([outcome, n]) => `${n} ${outcome}`).join(', ');
+  const reported = [...outcomes].map(([outcome, n]) => `${n} ${outcome}`).join(', ');
   console.log(
     `${name}: ${nodes} nodes in ${slots.length} kinds\n` +
-      `  with backups     ${planMs.toFixed(1)} ms (${told}; ${degraded} degraded)\n` +
+      `  with backups     ${planMs.toFixed(1)} ms (${reported}; ${degraded} degraded)\n` +
       `  one copy each    ${exactMs.toFixed(1)} ms, ${exact} placed; first-fit-decreasing node by node ${greedyMs.toFixed(1)} ms, ${greedy} placed: ` +
       `${(greedyMs / exactMs).toFixed(1)} times as long, ${exact - greedy} given up that had a plan`,
   );

@@ -16,8 +16,8 @@
  */
 
 import { create } from '@bufbuild/protobuf';
-import { answerShapes } from '../../functions/core/capacity/fit/fit.ts';
-import { readFitQuestion } from '../../functions/core/capacity/fit/parse-fit-request.ts';
+import { evaluateShapes } from '../../functions/core/capacity/fit/fit.ts';
+import { parseFitRequest } from '../../functions/core/capacity/fit/parse-fit-request.ts';
 import { STEPS_PER_DECISION } from '../../functions/core/capacity/packing/limits.ts';
 import { pack } from '../../functions/core/capacity/packing/pack.ts';
 import type { PackingProblem } from '../../functions/core/capacity/packing/problem.ts';
@@ -103,7 +103,7 @@ function commonSizes(): void {
     const ffd = medianMs(5, () => firstFitDecreasing(question));
     return {
       question: name as string,
-      answer: pack(question, new Work(STEPS_PER_DECISION)).kind,
+      response: pack(question, new Work(STEPS_PER_DECISION)).kind,
       'ours ms': round(ours),
       'FFD ms': round(ffd),
       'FFD / ours': Math.round(ffd / ours),
@@ -139,7 +139,7 @@ function ask(views: readonly DatedView[], counts: readonly number[], chains: num
   const request = create(FitRequestSchema, {
     shapes: [{ podRequirements: counts.map((acceleratorCount) => ({ acceleratorCount })), chains }],
   });
-  return atOnce(answerShapes(readFitQuestion(request).shapes, views, targetMatcher(ALL_TARGETS)));
+  return atOnce(evaluateShapes(parseFitRequest(request).shapes, views, targetMatcher(ALL_TARGETS)));
 }
 
 const ODD_SIZES: readonly (readonly [number, readonly number[]])[] = [

@@ -40,7 +40,7 @@ try {
 
 async function freshStore() {
   const suffix = randomUUID();
-  const tables = { heads: `heads-${suffix}`, bodies: `bodies-${suffix}`, shards: 4 };
+  const tables = { heads: `heads-${suffix}`, contents: `bodies-${suffix}`, shards: 4 };
   await createTables(client, tables);
   return { ...storeOn(client, tables), client, tables, endpoint: engine.endpoint };
 }
@@ -60,12 +60,12 @@ async function measureCpu(): Promise<Units['cpuMs']> {
     const body = gzipSync(encode(snapshot));
     const headers = { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' };
     return async () => {
-      const answer = await app.request(`/v1/clusters/${clusterId}/snapshot`, {
+      const response = await app.request(`/v1/clusters/${clusterId}/snapshot`, {
         method: 'PUT',
         headers,
         body,
       });
-      if (!answer.ok) throw new Error(await answer.text());
+      if (!response.ok) throw new Error(await response.text());
     };
   };
   const changed = await cpuOf((run) => push('c', String(run)));
@@ -79,7 +79,7 @@ async function measureCpu(): Promise<Units['cpuMs']> {
   );
   for (let i = 0; i < CLUSTERS; i++) await (await push(`cluster-${i}`, 'same'))();
   const sync = await cpuOf(async () => async () => {
-    const answer = await app.request('/v1/map/sync', {
+    const response = await app.request('/v1/map/sync', {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -88,8 +88,8 @@ async function measureCpu(): Promise<Units['cpuMs']> {
       },
       body: JSON.stringify({ vectorClock: behind }),
     });
-    if (!answer.ok) throw new Error(await answer.text());
-    await answer.arrayBuffer();
+    if (!response.ok) throw new Error(await response.text());
+    await response.arrayBuffer();
   });
   return { changed, refreshed, syncPerCluster: round(sync / CLUSTERS, 4) };
 }

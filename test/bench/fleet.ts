@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { create, fromJsonString, toBinary } from '@bufbuild/protobuf';
 import { acceleratorTotals } from '../../functions/core/snapshot/accelerators.ts';
-import { encodeBody } from '../../functions/core/snapshot/canonical.ts';
-import { bodyIdOf, deflateBody, type EncodedBody } from '../../functions/core/snapshot/content.ts';
+import { encodeContent } from '../../functions/core/snapshot/canonical.ts';
+import { contentIdOf, deflateContent, type EncodedContent } from '../../functions/core/snapshot/content.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import type { Head } from '../../functions/storage/head.ts';
 
@@ -13,14 +13,14 @@ const SOURCES = ['openb-split-c0-t0.json', 'openb-split-c2-t1.json'].map((file) 
   const text = readFileSync(new URL(`../data/${file}`, import.meta.url), 'utf8');
   const snapshot = fromJsonString(ClusterResourceMapSchema, text);
   delete snapshot.cluster;
-  return { accelerators: acceleratorTotals(snapshot), encoded: encodeBody(snapshot) };
+  return { accelerators: acceleratorTotals(snapshot), encoded: encodeContent(snapshot) };
 });
 
 export interface BenchCluster {
   readonly head: Head;
   /** Encoded, without time and counter. */
   readonly raw: Uint8Array;
-  readonly body: EncodedBody;
+  readonly body: EncodedContent;
 }
 
 /** So many clusters, as the store holds them after a push of each. */
@@ -36,7 +36,7 @@ export async function benchFleet(clusters: number): Promise<BenchCluster[]> {
     });
     // The identity is the first field, so the canonical encoding of both begins with it.
     const raw = Buffer.concat([toBinary(ClusterResourceMapSchema, identity), source.encoded]);
-    const body = await deflateBody(bodyIdOf(clusterId, raw), raw);
+    const body = await deflateContent(contentIdOf(clusterId, raw), raw);
     fleet.push({
       raw,
       body,
@@ -47,7 +47,7 @@ export async function benchFleet(clusters: number): Promise<BenchCluster[]> {
         receivedAtMs: 1_767_225_600_500,
         contentSince: { counter, atMs: 1_767_225_600_500 },
         body: {
-          bodyId: body.bodyId,
+          contentId: body.contentId,
           parts: 1,
           rawBytes: body.rawBytes,
           storedBytes: body.deflated.length,

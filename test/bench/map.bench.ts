@@ -182,8 +182,8 @@ function syncAsker(url: string, clusters: number): (lane: number) => Promise<num
 async function fill(endpoint: string, fleet: readonly BenchCluster[]): Promise<void> {
   const client = localClient(endpoint);
   await createTables(client, BENCH_TABLES);
-  const { bodies } = storeOn(client, BENCH_TABLES);
-  for (const { body } of fleet) await bodies.write(body, Date.now());
+  const { contents } = storeOn(client, BENCH_TABLES);
+  for (const { body } of fleet) await contents.write(body, Date.now());
   for (let at = 0; at < fleet.length; at += 25) {
     const puts = fleet.slice(at, at + 25).map(({ head }) => ({
       PutRequest: { Item: headToItem(head, headPartition(shardOf(head.clusterId, BENCH_TABLES.shards))) },

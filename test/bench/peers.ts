@@ -34,7 +34,7 @@ export async function startRedis(values: readonly Uint8Array[]): Promise<Peer> {
     },
   );
   const lanes: Socket[] = [];
-  for (let lane = 0; lane < 4; lane++) lanes.push(await connectWithPatience(port));
+  for (let lane = 0; lane < 4; lane++) lanes.push(await connectWithRetries(port));
   const [first] = lanes;
   if (first === undefined) throw new Error('redis has no connection');
   const keys = values.map((_, index) => Buffer.from(`${PREFIX}${index}`));
@@ -107,7 +107,7 @@ export async function startEtcd(values: readonly Uint8Array[]): Promise<Peer> {
     ].flat(),
     { stdio: 'ignore' },
   );
-  (await connectWithPatience(port)).destroy();
+  (await connectWithRetries(port)).destroy();
   const session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 2 ** 24 } });
   await once(session, 'connect');
   session.on('error', () => undefined);
@@ -173,7 +173,7 @@ function fields(values: readonly (string | Uint8Array)[]): Buffer {
   );
 }
 
-async function connectWithPatience(port: number): Promise<Socket> {
+async function connectWithRetries(port: number): Promise<Socket> {
   for (let attempt = 0; ; attempt++) {
     const socket = connect(port, '127.0.0.1');
     try {

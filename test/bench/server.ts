@@ -14,7 +14,7 @@ import {
   GlobalResourceMapSchema,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type App, createApp } from '../../functions/http/app.ts';
-import { type FinishedAnswer, sendEncoded } from '../../functions/http/send-pieces.ts';
+import { type BufferedBody, sendEncoded } from '../../functions/http/send-pieces.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import type { Store } from '../../functions/storage/commit.ts';
@@ -77,11 +77,11 @@ async function appOf() {
 }
 
 /** Our answer, read to its end. */
-async function wholeOf(app: App, encoding: string): Promise<FinishedAnswer> {
-  const answer = await app.request('/v1/map', {
+async function wholeOf(app: App, encoding: string): Promise<BufferedBody> {
+  const response = await app.request('/v1/map', {
     headers: { accept: PROTOBUF, 'accept-encoding': encoding },
   });
-  const bytes = new Uint8Array(await answer.arrayBuffer());
+  const bytes = new Uint8Array(await response.arrayBuffer());
   return { kind: 'finished', length: bytes.length, chunks: [bytes] };
 }
 
@@ -105,7 +105,7 @@ function decodeMergeEncode(fleet: readonly BenchCluster[]): Uint8Array<ArrayBuff
 /** What of a store the map reads. */
 function storeInMemory(fleet: readonly BenchCluster[], refreshing: boolean): Store {
   const heads = fleet.map(({ head }) => head);
-  const bodies = new Map(fleet.map(({ body }) => [body.bodyId, body.deflated]));
+  const contents = new Map(fleet.map(({ body }) => [body.contentId, body.deflated]));
   let reads = 0;
   const readAll = async () => {
     const index = reads++ % heads.length;
@@ -113,7 +113,7 @@ function storeInMemory(fleet: readonly BenchCluster[], refreshing: boolean): Sto
     if (refreshing && head !== undefined) heads[index] = { ...head, highWater: head.highWater + 1n };
     return { heads: [...heads], unreadable: [] };
   };
-  return { heads: { readAll }, bodies: { read: async () => bodies } } as unknown as Store;
+  return { heads: { readAll }, contents: { read: async () => contents } } as unknown as Store;
 }
 
 const server = serve({

@@ -1,7 +1,7 @@
 /** Requests as bytes on a socket: what fetch would tidy up, refuse or add is sent as it is written here. */
 import { connect } from 'node:net';
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
@@ -17,7 +17,7 @@ export function sendRaw(
   url: string,
   request: string | readonly (string | Uint8Array)[],
   timeoutMs = 15_000,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const first = Buffer.from(typeof request === 'string' ? request : (request[0] ?? '')).toString('latin1');
   const bodyless = first.startsWith('HEAD ');
@@ -30,8 +30,8 @@ export function sendRaw(
     });
     const finish = (error?: Error): void => {
       clearTimeout(timer);
-      const answer = parse(Buffer.concat(received), bodyless);
-      if (answer !== undefined) resolve(answer);
+      const response = parse(Buffer.concat(received), bodyless);
+      if (response !== undefined) resolve(response);
       else reject(error ?? new Error('The connection was closed without an answer.'));
     };
     socket.on('data', (chunk) => {
@@ -44,7 +44,7 @@ export function sendRaw(
 }
 
 /** @param bodyless the answer to HEAD has the length of a body that does not come */
-function parse(bytes: Buffer, bodyless: boolean): RawAnswer | undefined {
+function parse(bytes: Buffer, bodyless: boolean): RawResponse | undefined {
   const head = bytes.indexOf('\r\n\r\n');
   if (head === -1) return undefined;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, head).split('\r\n');

@@ -83,11 +83,11 @@ describe('rmap bundle validate', () => {
   });
 
   it('takes a whole question, and prints JSON', async () => {
-    const question = {
+    const request = {
       bundle: bundle([{ jobName: 'a', requirements: { requiredCapacity: 2 } }], { pool: 'p' }),
       pools: [{ poolName: 'p', kind: 'elastic', nodeProfiles: [{ totalCapacity: 1 }] }],
     };
-    const { code, stdout } = await rmap(['bundle', 'validate', '--json', file('question.json', question)]);
+    const { code, stdout } = await rmap(['bundle', 'validate', '--json', file('question.json', request)]);
     expect([code, JSON.parse(stdout)]).toEqual([
       1,
       {
@@ -174,10 +174,10 @@ describe('rmap bundle plan', () => {
 
   it('says where a backup is degraded', async () => {
     const resiliencePolicy = { sameAz: 'forbid' };
-    const answer = await service.client.planBundles({
+    const response = await service.client.planBundles({
       bundles: [{ bundleId: 'b', pool: 'h100', resiliencePolicy, jobs: [{ jobName: 'a' }] }],
     });
-    expect(planLines(answer).join('\n')).toContain('degraded: same az');
+    expect(planLines(response).join('\n')).toContain('degraded: same az');
   });
 
   it('exits with 1 for a primary without its backup', async () => {
@@ -190,14 +190,14 @@ describe('rmap bundle plan', () => {
   });
 
   it('plans services and bundles of a whole question, and says why one is invalid', async () => {
-    const question = {
+    const request = {
       services: [
         { serviceId: 'driver', pools: ['h100', 'x'], lifecycle: 'eager' },
         { serviceId: 'later', pools: ['h100'], lifecycle: 'lazy' },
       ],
       bundles: [bundle([], { pool: 'x' }), bundle([], { bundleId: 'b2', state: 'deleting' })],
     };
-    const { code, stdout } = await rmap(['bundle', 'plan', file('all.json', question)]);
+    const { code, stdout } = await rmap(['bundle', 'plan', file('all.json', request)]);
     expect(code).toBe(1);
     expect(stdout.split('\n')).toEqual(
       expect.arrayContaining([
@@ -210,12 +210,12 @@ describe('rmap bundle plan', () => {
   });
 
   it('prints JSON', async () => {
-    const question = {
+    const request = {
       bundles: [bundle([{ jobName: 'a' }])],
       pools: [{ poolName: 'h100', tiers: [{ cluster: {} }] }],
       candidates: [{ nodeId: 'n1', inventory: { utilizationCap: 1, reachable: true } }],
     };
-    const { stdout } = await rmap(['bundle', 'plan', '--json', '-'], JSON.stringify(question));
+    const { stdout } = await rmap(['bundle', 'plan', '--json', '-'], JSON.stringify(request));
     expect(JSON.parse(stdout)).toMatchObject({
       bundles: [{ outcome: 'placed', copies: [{ placements: [{ node: { nodeId: 'n1' } }] }] }],
       services: [],
@@ -224,10 +224,10 @@ describe('rmap bundle plan', () => {
   });
 
   it('shows what a terminal would obey as its code', async () => {
-    const answer = await service.client.planBundles({
+    const response = await service.client.planBundles({
       bundles: [{ bundleId: '\u001b]0;title', pool: 'h100', jobs: [{ jobName: '\u001b[2Jjob' }] }],
     });
-    const text = planLines(answer).join('\n');
+    const text = planLines(response).join('\n');
     expect(text).not.toContain('\u001b');
     expect(text).toContain('\\u001b[2Jjob');
   });

@@ -114,13 +114,13 @@ describe('rmap fit', () => {
   });
 
   it('takes a whole question from standard input, and prints JSON', async () => {
-    const question = {
+    const request = {
       shapes: [
         { podRequirements: [{ acceleratorCount: 8 }] },
         { podRequirements: [{ acceleratorCount: 8 }] },
       ],
     };
-    const { code, stdout } = await rmap(['fit', '-', '--json'], JSON.stringify(question));
+    const { code, stdout } = await rmap(['fit', '-', '--json'], JSON.stringify(request));
     // One whole node is left beside the pod that waits.
     expect(JSON.parse(stdout)).toMatchObject({ shapes: [{ fits: true }, { fits: false }] });
     expect(code).toBe(1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failureOf, UsageError } from '../../functions/cli/failure.ts';
-import { ApiError, ConnectionError, UnexpectedAnswerError } from '../../functions/client/errors.ts';
+import { ApiError, ConnectionError, UnexpectedResponseError } from '../../functions/client/errors.ts';
 
 const api = (status: number, code: string, detail = 'No.', more = {}) =>
   new ApiError({ status, code, detail, requestId: 'r', ...more });
@@ -14,7 +14,7 @@ describe('What ends a command has an exit code:', () => {
     [3, 'a service that cannot at the moment', api(503, 'store_unavailable')],
     [3, 'a service that failed', api(500, 'internal')],
     [3, 'no answer', new ConnectionError('GET', 'http://a', new Error('gone'))],
-    [3, 'the answer of something else', new UnexpectedAnswerError('GET', 'http://a', 'a page')],
+    [3, 'the answer of something else', new UnexpectedResponseError('GET', 'http://a', 'a page')],
     [4, 'a fault of rmap', new TypeError('x is undefined')],
     [4, 'what is no error at all', 'thrown'],
   ])('%i for %s', (code, _, thrown) => {
@@ -33,16 +33,16 @@ describe('What ends a command has an exit code:', () => {
 });
 
 describe('A change that an earlier try may have made', () => {
-  const told = (code: string, mayBeDone: boolean) =>
-    failureOf(new ApiError({ status: 404, code, detail: 'None.' }, { mayBeDone })).lines;
+  const reported = (code: string, possiblyApplied: boolean) =>
+    failureOf(new ApiError({ status: 404, code, detail: 'None.' }, { possiblyApplied })).lines;
 
   it('is in doubt, and nothing else is', () => {
-    expect(told('grant_not_found', true)).toEqual([
+    expect(reported('grant_not_found', true)).toEqual([
       '[grant_not_found] None.',
       '  An earlier try, whose answer was lost, may have done it.',
     ]);
-    expect(told('grant_not_found', false)).toEqual(['[grant_not_found] None.']);
-    expect(told('cluster_not_found', true)).toEqual(['[cluster_not_found] None.']);
+    expect(reported('grant_not_found', false)).toEqual(['[grant_not_found] None.']);
+    expect(reported('cluster_not_found', true)).toEqual(['[cluster_not_found] None.']);
   });
 });
 
@@ -91,7 +91,7 @@ describe('A refusal is told in terms of rmap:', () => {
     // What a newer service says in other words is told as it is.
     ['pool_not_found', 'Gone fishing.', 'Gone fishing.'],
     ['constructor', 'A code of a newer service.', 'A code of a newer service.'],
-  ])('%s', (code, said, told) => {
-    expect(failureOf(api(400, code, said)).lines).toEqual([`[${code}] ${told}`]);
+  ])('%s', (code, said, reported) => {
+    expect(failureOf(api(400, code, said)).lines).toEqual([`[${code}] ${reported}`]);
   });
 });

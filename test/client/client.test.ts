@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAccessClient } from '../../functions/client/access-client.ts';
 import { type Client, createClient } from '../../functions/client/client.ts';
-import { ApiError, ConnectionError, UnexpectedAnswerError } from '../../functions/client/errors.ts';
+import { ApiError, ConnectionError, UnexpectedResponseError } from '../../functions/client/errors.ts';
 import type { RetryWait } from '../../functions/client/transport.ts';
 import {
   ClusterIdentitySchema,
@@ -167,13 +167,13 @@ describe('a push', () => {
 
   it('tells of a wait before it begins, with the time and the reason', async () => {
     const waits: RetryWait[] = [];
-    const told = createClient({ baseUrl: proxy.url, retry: RETRY, onWait: (wait) => waits.push(wait) });
+    const reported = createClient({ baseUrl: proxy.url, retry: RETRY, onWait: (wait) => waits.push(wait) });
     proxy.fates.push({
       status: 503,
       headers: { 'retry-after': '1' },
       body: JSON.stringify({ code: 'issuer_unreachable', detail: 'No keys.' }),
     });
-    await told.push(clusterSnapshot('told'));
+    await reported.push(clusterSnapshot('told'));
     expect(waits).toEqual([{ ms: 1_000, error: expect.any(ApiError) }]);
     expect(waits[0]?.error.message).toBe('[issuer_unreachable] No keys.');
   });
@@ -246,7 +246,7 @@ describe('a base URL', () => {
   ])('that leads to %s is told from a service', async (_what, fate, message) => {
     proxy.fates.push(fate);
     const failure = await client.clusters().catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(UnexpectedAnswerError);
+    expect(failure).toBeInstanceOf(UnexpectedResponseError);
     expect(String(failure)).toBe(
       `UnexpectedAnswerError: [unexpected_answer] GET ${proxy.url}/v1/clusters: ${message}; check that the base URL is that of a Resource Map`,
     );
@@ -255,7 +255,7 @@ describe('a base URL', () => {
     const admin = createAccessClient({ baseUrl: proxy.url, retry: RETRY });
     for (const ask of [admin.tokens, admin.registrations, () => admin.issueToken({})]) {
       proxy.fates.push(fate);
-      await expect(ask()).rejects.toBeInstanceOf(UnexpectedAnswerError);
+      await expect(ask()).rejects.toBeInstanceOf(UnexpectedResponseError);
     }
   });
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClient } from '../../functions/client/client.ts';
-import { ApiError, ConnectionError, UnexpectedAnswerError } from '../../functions/client/errors.ts';
+import { ApiError, ConnectionError, UnexpectedResponseError } from '../../functions/client/errors.ts';
 import { clusterChangeOf, type DeliveredEvent, eventStream } from '../../functions/client/event-stream.ts';
 import { nanosOfMs, timestampOf } from '../../functions/core/timestamp.ts';
 import { ClusterChangeKind } from '../../functions/gen/resourcemap/v1/events_pb.ts';
@@ -144,7 +144,7 @@ describe('The event stream', () => {
     const html: typeof fetch = async () =>
       new Response('<html>', { headers: { 'content-type': 'text/html' } });
     await expect(eventStream({ baseUrl: service.url, fetch: html }).next()).rejects.toThrow(
-      new UnexpectedAnswerError(
+      new UnexpectedResponseError(
         'GET',
         `${service.url}/local/events`,
         'the answer is 200 of type text/html, not text/event-stream',
@@ -165,7 +165,7 @@ describe('The event stream', () => {
     const other: typeof fetch = async () =>
       new Response(endless, { headers: { 'content-type': 'text/event-stream' } });
     await expect(eventStream({ baseUrl: service.url, fetch: other }).next()).rejects.toThrow(
-      new UnexpectedAnswerError(
+      new UnexpectedResponseError(
         'GET',
         `${service.url}/local/events`,
         'an event of more than 1048576 characters comes in',

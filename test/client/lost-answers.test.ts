@@ -64,7 +64,7 @@ describe('A pool that is only to be created', () => {
     await other.putPool(pool(`taken ${fate}`, 'b'));
     proxy.fates.push(fate);
     const creating = client.putPool(pool(`taken ${fate}`, 'a'), { onlyCreate: true });
-    await expect(creating).rejects.toMatchObject({ ...CHANGED, mayBeDone: true });
+    await expect(creating).rejects.toMatchObject({ ...CHANGED, possiblyApplied: true });
     expect((await other.getPool(`taken ${fate}`)).pool?.tiers[0]?.tierName).toBe('b');
   });
 
@@ -73,7 +73,7 @@ describe('A pool that is only to be created', () => {
     for (const status of [408, 429, 429]) proxy.fates.push({ status }, { status }, 'pass');
     for (let call = 0; call < 3; call++) {
       const creating = client.putPool(pool('same', 'a'), { onlyCreate: true });
-      await expect(creating).rejects.toMatchObject({ ...CHANGED, mayBeDone: false });
+      await expect(creating).rejects.toMatchObject({ ...CHANGED, possiblyApplied: false });
     }
     expect(methods()).not.toContain('GET');
   });
@@ -135,6 +135,6 @@ describe('A pool that is to be removed', () => {
     await expect(client.deletePool('never')).rejects.toMatchObject({ status: 404, code: 'pool_not_found' });
     await expect(client.deletePool('never', { ifMatch: '*' })).rejects.toMatchObject(CHANGED);
     proxy.fates.push({ status: 429 });
-    await expect(client.deletePool('never')).rejects.toMatchObject({ status: 404, mayBeDone: false });
+    await expect(client.deletePool('never')).rejects.toMatchObject({ status: 404, possiblyApplied: false });
   });
 });

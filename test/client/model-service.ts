@@ -28,7 +28,7 @@ export class ModelService implements Pick<Client, 'sync'> {
   #heads = new Map<string, ModelHead>();
   #nowMs = 1_000;
   /** Answers to lose, counted down; the service works them out all the same. */
-  answersToLose = 0;
+  responsesToLose = 0;
   asked = 0;
 
   /** Pushes content; the same content again is a refresh, and a cluster that is out of the map returns. */
@@ -83,7 +83,7 @@ export class ModelService implements Pick<Client, 'sync'> {
       maxBytes: maxBytes ?? 4_000_000,
       snapshotBytes: () => SNAPSHOT_BYTES,
     });
-    const answer = create(SyncResponseSchema, {
+    const response = create(SyncResponseSchema, {
       changed: plan.changed.map(snapshotOf),
       refreshed: plan.refreshed.map((head) => ({
         clusterId: head.clusterId,
@@ -94,11 +94,11 @@ export class ModelService implements Pick<Client, 'sync'> {
       complete: plan.complete,
       etag: plan.etag,
     });
-    if (this.answersToLose > 0) {
-      this.answersToLose--;
+    if (this.responsesToLose > 0) {
+      this.responsesToLose--;
       throw new ConnectionError('POST', 'model:', new Error('the answer was lost'));
     }
-    return answer;
+    return response;
   }
 
   /** The map as JSON by cluster id, to be compared with a replica's. */

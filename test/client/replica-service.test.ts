@@ -87,13 +87,13 @@ describe.each(engines)('a replica of the service on $name', (engine) => {
 
         const events = await replica.pull();
 
-        const answer = await service.client.map();
-        if (answer.kind !== 'map') throw new Error('the map is always modified for who has none');
+        const response = await service.client.map();
+        if (response.kind !== 'map') throw new Error('the map is always modified for who has none');
         expect(events.map((event) => event.kind)).not.toContain('mismatch');
-        expect(replica.etag).toBe(answer.etag);
-        expect(replica.clock).toStrictEqual(new Map(Object.entries(answer.map.vectorClock)));
+        expect(replica.etag).toBe(response.etag);
+        expect(replica.clock).toStrictEqual(new Map(Object.entries(response.map.vectorClock)));
         const expected = new Map(
-          answer.map.clusterResourceMaps.map((each) => [each.cluster?.clusterId ?? '', asJson(each)]),
+          response.map.clusterResourceMaps.map((each) => [each.cluster?.clusterId ?? '', asJson(each)]),
         );
         expect(new Map([...replica.clusters].map(([id, snapshot]) => [id, asJson(snapshot)]))).toStrictEqual(
           expected,

@@ -84,13 +84,13 @@ describe('a replica', () => {
             continue;
           }
           busy.deeds = [...step.between];
-          service.answersToLose = step.lost;
+          service.responsesToLose = step.lost;
           // A lost answer fails the pull; answers before it were applied, and the next pull goes on from there.
           await replica.pull().catch((error) => expect(error).toBeInstanceOf(ConnectionError));
         }
 
         busy.deeds = [];
-        service.answersToLose = 0;
+        service.responsesToLose = 0;
         const events = await replica.pull();
 
         expect(brief(events)).not.toContain('mismatch');
@@ -196,14 +196,14 @@ describe('a replica', () => {
     let sabotage = true;
     const replica = new MapReplica({
       sync: async (options) => {
-        const answer = await service.sync(options);
+        const response = await service.sync(options);
         if (!sabotage) {
           expect([...replica.clusters.keys()]).toStrictEqual(['a']);
-          return answer;
+          return response;
         }
         sabotage = false;
-        answer.changed = answer.changed.filter((each) => each.cluster?.clusterId !== 'b');
-        return answer;
+        response.changed = response.changed.filter((each) => each.cluster?.clusterId !== 'b');
+        return response;
       },
     });
 
@@ -224,7 +224,7 @@ describe('the changes of a replica', () => {
   it('go on after the service was away, and say that it is', async () => {
     const service = new ModelService();
     service.push('a', 1);
-    service.answersToLose = 1;
+    service.responsesToLose = 1;
     const replica = new MapReplica(service, { pollIntervalMs: 1 });
     const seen: ReplicaEvent[] = [];
     for await (const event of replica.changes()) {

@@ -22,7 +22,7 @@ const local = engines.find((engine) => engine.name === 'DynamoDB Local');
 async function metered(): Promise<{ store: TestStore; consumed: () => Consumed }> {
   if (local === undefined) throw new Error('There is no DynamoDB Local.');
   const store = await freshStore(local);
-  const labels = { [store.tables.heads]: 'heads', [store.tables.bodies]: 'bodies' };
+  const labels = { [store.tables.heads]: 'heads', [store.tables.contents]: 'bodies' };
   return { store, consumed: countCapacity(store.client, labels) };
 }
 
@@ -59,7 +59,7 @@ function partItemBytes(part: number, dataBytes: number): number {
 }
 
 /** ⌈item bytes / 1 KB⌉ over all parts. */
-function bodyWriteUnits(storedBytes: number): number {
+function contentWriteUnits(storedBytes: number): number {
   let units = 0;
   for (let part = 0; part * PART_BYTES < storedBytes; part++) {
     const dataBytes = Math.min(PART_BYTES, storedBytes - part * PART_BYTES);
@@ -80,7 +80,7 @@ describe.skipIf(local === undefined)('on DynamoDB Local', () => {
       // No head, no mark and no floor: all three are looked for.
       expect(consumed().units).toEqual({
         'GetItem heads': 3,
-        'PutItem bodies': bodyWriteUnits(head.body.storedBytes),
+        'PutItem bodies': contentWriteUnits(head.body.storedBytes),
         'PutItem heads': 1,
       });
     },

@@ -199,7 +199,7 @@ describe.each(engines)('a commit on $name', (engine) => {
   it('never lowers the counter, even for a writer that believes the head it read is still there', async () => {
     const store = await freshStore(engine);
     const { head } = await commit(store, pushOf({ counter: 9n, content: 'X' }));
-    const lower = { ...head, highWater: 8n, body: { ...head.body, bodyId: 'ff'.repeat(32) } };
+    const lower = { ...head, highWater: 8n, body: { ...head.body, contentId: 'ff'.repeat(32) } };
     await expect(store.heads.replace(head, lower)).rejects.toThrow(HeadConflictError);
     await expect(store.heads.replace(undefined, lower)).rejects.toThrow(HeadConflictError);
     expect((await headOf(store)).highWater).toBe(9n);
@@ -208,7 +208,7 @@ describe.each(engines)('a commit on $name', (engine) => {
   it('replaces only a head with the body that was read, and at its counter only by the same push', async () => {
     const store = await freshStore(engine);
     const { head } = await commit(store, pushOf({ counter: 9n, content: 'X' }));
-    const otherBody = { ...head, body: { ...head.body, bodyId: 'ff'.repeat(32) } };
+    const otherBody = { ...head, body: { ...head.body, contentId: 'ff'.repeat(32) } };
     const later = { ...head, collectedAtNanos: head.collectedAtNanos + 1n };
     await expect(store.heads.replace(otherBody, { ...head, highWater: 10n })).rejects.toThrow(
       HeadConflictError,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CounterConflictError } from '../../functions/core/errors.ts';
 import { commitSnapshot, omitCluster, readPrior } from '../../functions/storage/commit.ts';
 import { ClusterNotFoundError, HeadConflictError } from '../../functions/storage/errors.ts';
-import { retiredToItem } from '../../functions/storage/head-item.ts';
+import { tombstoneToItem } from '../../functions/storage/head-item.ts';
 import { retiredPartition, shardOf } from '../../functions/storage/tables.ts';
 import { NOW_MS } from '../core/snapshot/builders.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
@@ -129,10 +129,10 @@ describe.each(engines)('membership on $name', (engine) => {
   describe('after a cluster was retired at 7 with X', () => {
     async function retired(): Promise<TestStore> {
       const store = await freshStore(engine);
-      const mark = { clusterId: 'c1', highWater: 7n, collectedAtNanos: 7n, bodyId: X7.bodyId };
+      const mark = { clusterId: 'c1', highWater: 7n, collectedAtNanos: 7n, contentId: X7.contentId };
       const partition = retiredPartition(shardOf('c1', store.tables.shards));
       await store.client.send(
-        new PutItemCommand({ TableName: store.tables.heads, Item: retiredToItem(mark, partition) }),
+        new PutItemCommand({ TableName: store.tables.heads, Item: tombstoneToItem(mark, partition) }),
       );
       return store;
     }

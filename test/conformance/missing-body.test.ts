@@ -4,7 +4,7 @@ import { createApp } from '../../functions/http/app.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
 import type { LogFields, Telemetry } from '../../functions/runtime/telemetry.ts';
 import { omitCluster } from '../../functions/storage/commit.ts';
-import { bodyKey } from '../../functions/storage/contents.ts';
+import { contentKey } from '../../functions/storage/contents.ts';
 import type { Head } from '../../functions/storage/head.ts';
 import { NOW_MS } from '../core/snapshot/builders.ts';
 import { engines, freshStore, type TestStore } from '../engines/store.ts';
@@ -13,10 +13,10 @@ import { commit, pushOf } from './pushes.ts';
 const push = (clusterId: string, counter: bigint, content = `${clusterId}-${counter}`) =>
   pushOf({ clusterId, counter, content });
 
-async function removeBody({ client, tables }: TestStore, head: Head): Promise<void> {
+async function removeContent({ client, tables }: TestStore, head: Head): Promise<void> {
   for (let part = 0; part < head.body.parts; part++) {
-    const key = { bodyId: { B: bodyKey(head.body) }, part: { N: String(part) } };
-    await client.send(new DeleteItemCommand({ TableName: tables.bodies, Key: key }));
+    const key = { bodyId: { B: contentKey(head.body) }, part: { N: String(part) } };
+    await client.send(new DeleteItemCommand({ TableName: tables.contents, Key: key }));
   }
 }
 
@@ -43,8 +43,8 @@ function serve(store: TestStore) {
   const app = createApp(telemetry, { kind: 'open' });
   mapRoutes(app, { store, telemetry, now: () => NOW_MS, cacheBytes: 1_000_000 });
   const get = async (path: string) => {
-    const answer = await app.request(path);
-    return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+    const response = await app.request(path);
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   };
   return { get, logged, counted, headsRead };
 }
@@ -62,7 +62,7 @@ async function mapOf(get: ReturnType<typeof serve>['get']): Promise<MapJson['vec
 }
 
 /** Does `work` once, after the next batch read of bodies has been answered and before its caller sees the answer. */
-function afterNextBodyRead(store: TestStore, work: () => Promise<void>): void {
+function afterNextContentRead(store: TestStore, work: () => Promise<void>): void {
   let done = false;
   store.client.middlewareStack.add(
     (next, context) => async (args) => {
@@ -82,7 +82,7 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
     const store = await freshStore(engine);
     for (const id of ['a', 'b', 'c']) await commit(store, push(id, 1n));
     const { head } = await commit(store, push('b', 2n));
-    await removeBody(store, head);
+    await removeContent(store, head);
     const { get, logged, counted, headsRead } = serve(store);
     expect(await mapOf(get)).toEqual({ a: '1', c: '1' });
     expect(headsRead).toEqual(['b']);
@@ -92,7 +92,7 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
 
   it('is told to whoever asks for that snapshot, and the status stands', async () => {
     const store = await freshStore(engine);
-    await removeBody(store, (await commit(store, push('b', 1n))).head);
+    await removeContent(store, (await commit(store, push('b', 1n))).head);
     const { get } = serve(store);
     const { status, json } = await get('/v1/clusters/b/snapshot');
     expect([status, json.code]).toEqual([503, 'snapshot_unavailable']);
@@ -107,9 +107,9 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
     const store = await freshStore(engine);
     for (const id of ['a', 'b']) await commit(store, push(id, 1n));
     const { head } = await commit(store, push('b', 2n));
-    await removeBody(store, head);
+    await removeContent(store, head);
     const { get, logged } = serve(store);
-    afterNextBodyRead(store, async () => void (await commit(store, push('b', 3n))));
+    afterNextContentRead(store, async () => void (await commit(store, push('b', 3n))));
     expect(await mapOf(get)).toEqual({ a: '1', b: '3' });
     expect(logged).toEqual([]);
   });
@@ -118,9 +118,9 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
     const store = await freshStore(engine);
     for (const id of ['a', 'b']) await commit(store, push(id, 1n));
     const { head } = await commit(store, push('b', 2n));
-    await removeBody(store, head);
+    await removeContent(store, head);
     const { get, logged } = serve(store);
-    afterNextBodyRead(store, async () => void (await omitCluster(store.heads, 'b', 'gone', NOW_MS)));
+    afterNextContentRead(store, async () => void (await omitCluster(store.heads, 'b', 'gone', NOW_MS)));
     expect(await mapOf(get)).toEqual({ a: '1' });
     expect(logged).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
     ],
   ])('is mended by %s', async (_, mend) => {
     const store = await freshStore(engine);
-    await removeBody(store, (await commit(store, push('b', 2n))).head);
+    await removeContent(store, (await commit(store, push('b', 2n))).head);
     const { get } = serve(store);
     expect(await mapOf(get)).toEqual({});
     await mend(store);

@@ -1,8 +1,8 @@
 /** Pushes for the store's tests, and what a reader finds of them. */
 import { fromBinary } from '@bufbuild/protobuf';
 import { Fragment } from '../../functions/core/map/fragment.ts';
-import { encodeBody } from '../../functions/core/snapshot/canonical.ts';
-import { bodyIdOf, deflateBody } from '../../functions/core/snapshot/content.ts';
+import { encodeContent } from '../../functions/core/snapshot/canonical.ts';
+import { contentIdOf, deflateContent } from '../../functions/core/snapshot/content.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import {
   type Commit,
@@ -24,16 +24,18 @@ export interface PushInit {
 
 /** A push that passed the rules. */
 export function pushOf({ clusterId = 'c1', counter, content, collectedAtNanos = counter }: PushInit): Push {
-  const body = encodeBody(snapshotOf({ cluster: { clusterId }, topology: { fabrics: [{ id: content }] } }));
-  const bodyId = bodyIdOf(clusterId, body);
+  const body = encodeContent(
+    snapshotOf({ cluster: { clusterId }, topology: { fabrics: [{ id: content }] } }),
+  );
+  const contentId = contentIdOf(clusterId, body);
   return {
     clusterId,
     counter,
     collectedAtNanos,
-    bodyId,
+    contentId,
     identity: { displayName: '', provider: '', region: '', site: '' },
     accelerators: [],
-    encode: () => deflateBody(bodyId, body),
+    encode: () => deflateContent(contentId, body),
     succeed: () => 0,
   };
 }
@@ -45,7 +47,7 @@ export async function commit(store: Store, push: Push, nowMs = NOW_MS): Promise<
 
 /** The content that a head names, or nothing where its body is not whole. */
 export async function contentOf(store: Store, head: Head): Promise<string | undefined> {
-  const deflated = (await store.bodies.read([head.body])).get(head.body.bodyId);
+  const deflated = (await store.contents.read([head.body])).get(head.body.contentId);
   if (deflated === undefined) return undefined;
   const raw = Fragment.verify(deflated, head.body.rawBytes, head.body.crc32).raw();
   return fromBinary(ClusterResourceMapSchema, raw).topology?.fabrics[0]?.id;

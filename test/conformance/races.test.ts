@@ -98,11 +98,11 @@ function serve(store: TestStore) {
 }
 
 async function snapshotIn(store: TestStore, counter?: bigint) {
-  const answer = await serve(store).request('/v1/clusters/c1/snapshot', {
+  const response = await serve(store).request('/v1/clusters/c1/snapshot', {
     headers: { accept: 'application/x-protobuf' },
   });
-  expect(answer.status, `reading the snapshot at ${counter}`).toBe(200);
-  return fromBinary(ClusterResourceMapSchema, new Uint8Array(await answer.arrayBuffer()));
+  expect(response.status, `reading the snapshot at ${counter}`).toBe(200);
+  return fromBinary(ClusterResourceMapSchema, new Uint8Array(await response.arrayBuffer()));
 }
 
 async function push(store: TestStore, counter: bigint, group: Group) {
@@ -139,12 +139,12 @@ describe.each(engines)('on $name', { timeout: TIMEOUT_MS }, (engine) => {
     expect(pushOfSnapshot(await snapshotIn(store))).toEqual({ counter: head.highWater + 20n, group: 0 });
 
     // And the race was one: everything that can happen did.
-    const answers = new Set(lines.flatMap((line) => (line.kind === 'pushed' ? [line.answer] : [])));
-    for (const answer of ['PUBLISHED', 'REFRESHED', 'ALREADY_PUBLISHED']) {
-      expect(answers).toContain(`PUSH_OUTCOME_${answer}`);
+    const responses = new Set(lines.flatMap((line) => (line.kind === 'pushed' ? [line.response] : [])));
+    for (const response of ['PUBLISHED', 'REFRESHED', 'ALREADY_PUBLISHED']) {
+      expect(responses).toContain(`PUSH_OUTCOME_${response}`);
     }
-    expect(answers).toContain('counter_regressed');
-    expect(answers).toContain('counter_reused');
+    expect(responses).toContain('counter_regressed');
+    expect(responses).toContain('counter_reused');
     expect(lines.filter(isAcknowledged).length).toBeGreaterThan(20);
     expect(lines.filter((line) => line.kind === 'read' && line.counter !== undefined).length).toBeGreaterThan(
       20,

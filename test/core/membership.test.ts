@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../../functions/core/membership.ts';
 import { membershipFromEnvironment } from '../../functions/runtime/settings.ts';
-import { BODY_RENEW_S } from '../../functions/storage/contents.ts';
+import { CONTENT_RENEW_S } from '../../functions/storage/contents.ts';
 import { LONGEST_COMMIT_MS, MIN_RETIRE_AFTER_MS } from '../../functions/storage/retire.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,7 +34,7 @@ describe('Membership', () => {
   });
 
   it('ends long before a body could expire that no push has renewed', () => {
-    expect(refusal((BODY_RENEW_S * 1_000) / 2, 24 * HOUR_MS)).toBe('accepted');
+    expect(refusal((CONTENT_RENEW_S * 1_000) / 2, 24 * HOUR_MS)).toBe('accepted');
     expect(refusal(7 * HOUR_MS, 24 * HOUR_MS)).toBe(
       'omitAfter is 25200 s; it must be from 30 s, within which a push may still be on its way, to 21600 s, beyond which a ' +
         'cluster’s body could expire while it is in the map.'.replace('’', "'"),

@@ -21,7 +21,7 @@ export interface TestStore extends Store {
 /** A store on tables that nobody else uses. */
 export async function freshStore(engine: EngineEndpoint, shards = 4): Promise<TestStore> {
   const suffix = randomUUID();
-  const tables: Tables = { heads: `heads-${suffix}`, bodies: `bodies-${suffix}`, shards };
+  const tables: Tables = { heads: `heads-${suffix}`, contents: `bodies-${suffix}`, shards };
   const client = localClient(engine.endpoint);
   await createTables(client, tables);
   return { ...storeOn(client, tables), client, tables, endpoint: engine.endpoint };

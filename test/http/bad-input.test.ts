@@ -40,12 +40,12 @@ const map = async (): Promise<string> => (await fetch(`${url}/v1/map`)).text();
 beforeAll(async () => {
   service = await startService({ engine: { kind: 'memory' }, port: 0, host: '127.0.0.1', telemetry });
   url = service.url;
-  const answer = await fetch(`${url}/v1/clusters/c1/snapshot`, {
+  const response = await fetch(`${url}/v1/clusters/c1/snapshot`, {
     method: 'PUT',
     headers: PROTOBUF,
     body: protobuf(),
   });
-  expect(await answer.json()).toMatchObject({ outcome: 'PUSH_OUTCOME_PUBLISHED' });
+  expect(await response.json()).toMatchObject({ outcome: 'PUSH_OUTCOME_PUBLISHED' });
   mapBefore = await map();
 });
 afterAll(() => service.close());
@@ -414,14 +414,14 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
 describe('bad input', () => {
   it.each(BAD)('%s is refused, and the map stays as it was', async (_, request, expected) => {
     const { method = 'PUT', path = '/v1/clusters/c1/snapshot', headers = {}, body } = request;
-    const answer = await fetch(`${url}${path}`, {
+    const response = await fetch(`${url}${path}`, {
       method,
       headers,
       // As a Uint8Array, since fetch gives a text a content type of its own.
       ...(body === undefined ? {} : { body: Buffer.from(body) }),
     });
-    const problem = (await answer.json()) as Record<string, unknown>;
-    expect([answer.status, problem.status, problem.code]).toEqual([
+    const problem = (await response.json()) as Record<string, unknown>;
+    expect([response.status, problem.status, problem.code]).toEqual([
       expected.status,
       expected.status,
       expected.code,
@@ -429,13 +429,13 @@ describe('bad input', () => {
     if (typeof expected.detail === 'string') expect(problem.detail).toBe(expected.detail);
     else expect(problem.detail).toMatch(expected.detail);
     expect(problem).toMatchObject(expected.more ?? {});
-    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(await map()).toBe(mapBefore);
   });
 
   it('is answered as RFC 9457 has it, with a code, the path and an id that the log has, too', async () => {
-    const answer = await fetch(`${url}/v1/clusters/c2`, { headers: { 'x-request-id': 'my-request' } });
-    expect(await answer.json()).toEqual({
+    const response = await fetch(`${url}/v1/clusters/c2`, { headers: { 'x-request-id': 'my-request' } });
+    expect(await response.json()).toEqual({
       type: 'urn:resource-map:problem:cluster_not_found',
       title: 'No such cluster',
       status: 404,
@@ -445,7 +445,7 @@ describe('bad input', () => {
       code: 'cluster_not_found',
       requestId: 'my-request',
     });
-    expect(answer.headers.get('x-request-id')).toBe('my-request');
+    expect(response.headers.get('x-request-id')).toBe('my-request');
   });
 
   it.each([
@@ -456,16 +456,16 @@ describe('bad input', () => {
     ['/v1/clusters', 'GET, HEAD'],
     ['/v1/map/sync', 'POST'],
   ])('on %s a wrong method is told which are right: %s', async (path, allow) => {
-    const answer = await fetch(`${url}${path}`, { method: 'PATCH' });
-    expect(answer.status).toBe(405);
-    expect((answer.headers.get('allow') ?? '').split(', ').sort().join(', ')).toBe(allow);
+    const response = await fetch(`${url}${path}`, { method: 'PATCH' });
+    expect(response.status).toBe(405);
+    expect((response.headers.get('allow') ?? '').split(', ').sort().join(', ')).toBe(allow);
   });
 
   it.each(['/v1/clusters/..', '/v1/clusters/.', '/v1/clusters/%2E%2E', '/v1/clusters/%2e'])(
     'a path that URLs resolve away is no cluster: %s',
     async (path) => {
-      const answer = await sendRaw(url, `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
-      expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, 'not_found']);
+      const response = await sendRaw(url, `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+      expect([response.status, JSON.parse(response.body).code]).toEqual([404, 'not_found']);
     },
   );
 

@@ -36,11 +36,11 @@ async function push(
     'content-length': String(body.length),
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const answer = await sendRaw(service.url, [
+  const response = await sendRaw(service.url, [
     `PUT /v1/clusters/${CLUSTER_ID}/snapshot HTTP/1.1\r\n${lines.join('')}\r\n`,
     body,
   ]);
-  return { status: answer.status, problem: JSON.parse(answer.body) as Problem };
+  return { status: response.status, problem: JSON.parse(response.body) as Problem };
 }
 
 /** A valid snapshot with `more` after it. */
@@ -245,12 +245,12 @@ describe('A bomb is answered with what is wrong, costs little, and the next good
 
   it('a body of 50,000 chunks of one byte', async () => {
     const growth = await peakGrowth(async () => {
-      const answer = await sendRaw(service.url, [
+      const response = await sendRaw(service.url, [
         `PUT /v1/clusters/${CLUSTER_ID}/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked\r\n\r\n`,
         repeated(Buffer.from('1\r\n\0\r\n'), 50_000),
         '0\r\n\r\n',
       ]);
-      expect(JSON.parse(answer.body).code).toBe('malformed_protobuf');
+      expect(JSON.parse(response.body).code).toBe('malformed_protobuf');
     });
     expect(growth).toBeLessThan(150 * MIB);
   });
@@ -261,15 +261,15 @@ describe('A bomb is answered with what is wrong, costs little, and the next good
       'X-Many: a\r\n'.repeat(5_000),
       `Authorization: Bearer ${'a'.repeat(20_000)}\r\n`,
     ]) {
-      const answer = await sendRaw(service.url, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n${flood}\r\n`);
-      expect(answer.status).toBe(431);
-      expect(answer.headers.get('content-type')).toBe('application/problem+json');
-      const problem = JSON.parse(answer.body);
+      const response = await sendRaw(service.url, `GET /healthz HTTP/1.1\r\nHost: localhost\r\n${flood}\r\n`);
+      expect(response.status).toBe(431);
+      expect(response.headers.get('content-type')).toBe('application/problem+json');
+      const problem = JSON.parse(response.body);
       expect(problem).toMatchObject({
         code: 'headers_too_large',
         detail: 'The request line and headers have more than 16384 bytes, which is the most that is taken.',
       });
-      expect(problem.requestId).toBe(answer.headers.get('x-request-id'));
+      expect(problem.requestId).toBe(response.headers.get('x-request-id'));
     }
   });
 
@@ -284,17 +284,17 @@ describe('A bomb is answered with what is wrong, costs little, and the next good
       'GET /v1/map HTTP/1.1\r\nHost: a/b\r\n\r\n',
       'GET /v1/map HTTP/1.1\r\n\r\n',
     ]) {
-      const answer = await sendRaw(service.url, bytes);
-      expect([bytes, answer.status]).toEqual([bytes, 400]);
-      expect(answer.headers.get('content-type')).toBe('application/problem+json');
-      expect(JSON.parse(answer.body).requestId).toBe(answer.headers.get('x-request-id'));
+      const response = await sendRaw(service.url, bytes);
+      expect([bytes, response.status]).toEqual([bytes, 400]);
+      expect(response.headers.get('content-type')).toBe('application/problem+json');
+      expect(JSON.parse(response.body).requestId).toBe(response.headers.get('x-request-id'));
     }
   });
 
   bomb('more bombs at once than may wait', 400 * MIB, async () => {
     const bomb = gzipSync(Buffer.alloc(10 * MIB), { level: 9 });
-    const answers = await Promise.all(Array.from({ length: 120 }, () => push(bomb, gzipped)));
-    const codes = new Set(answers.map(({ status, problem }) => `${status} ${problem.code}`));
+    const responses = await Promise.all(Array.from({ length: 120 }, () => push(bomb, gzipped)));
+    const codes = new Set(responses.map(({ status, problem }) => `${status} ${problem.code}`));
     expect([...codes].sort()).toEqual(['413 body_too_large', '503 overloaded']);
   });
 });

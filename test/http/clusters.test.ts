@@ -42,12 +42,12 @@ async function push(
   path = pathOf(pushed.cluster?.clusterId ?? ''),
 ): Promise<JsonValue> {
   const body = toBinary(ClusterResourceMapSchema, pushed);
-  const answer = await fetch(`${path}/snapshot`, {
+  const response = await fetch(`${path}/snapshot`, {
     method: 'PUT',
     headers: { 'content-type': PROTOBUF },
     body,
   });
-  return answer.json() as Promise<JsonValue>;
+  return response.json() as Promise<JsonValue>;
 }
 
 describe('a push', () => {
@@ -76,8 +76,8 @@ describe('a push', () => {
   ])('in %s is published, and is that very snapshot in both formats', async (format, headers, encode) => {
     const pushed = snapshot(`in ${format}`, { logicalCounter: LAST_COUNTER });
     const path = `${pathOf(`in ${format}`)}/snapshot`;
-    const answer = await fetch(path, { method: 'PUT', headers, body: encode(pushed) });
-    expect(await answer.json()).toEqual({
+    const response = await fetch(path, { method: 'PUT', headers, body: encode(pushed) });
+    expect(await response.json()).toEqual({
       outcome: 'PUSH_OUTCOME_PUBLISHED',
       clusterId: `in ${format}`,
       logicalCounter: '18446744073709551614',
@@ -94,13 +94,13 @@ describe('a push', () => {
   });
 
   it('is answered in the format that the client takes', async () => {
-    const answer = await fetch(`${pathOf('binary')}/snapshot`, {
+    const response = await fetch(`${pathOf('binary')}/snapshot`, {
       method: 'PUT',
       headers: { 'content-type': PROTOBUF, accept: 'application/protobuf' },
       body: toBinary(ClusterResourceMapSchema, snapshot('binary')),
     });
-    expect(answer.headers.get('content-type')).toBe('application/protobuf');
-    const result = fromBinary(PushResultSchema, new Uint8Array(await answer.arrayBuffer()));
+    expect(response.headers.get('content-type')).toBe('application/protobuf');
+    const result = fromBinary(PushResultSchema, new Uint8Array(await response.arrayBuffer()));
     expect([result.outcome, result.highWaterMark]).toEqual([PushOutcome.PUBLISHED, 1n]);
   });
 
@@ -121,12 +121,12 @@ describe('a push', () => {
     await push(snapshot('jumps', { logicalCounter: 1n }));
     const far = snapshot('jumps', { logicalCounter: 2n ** 60n });
     expect(await push(far)).toMatchObject({ status: 422, findings: [{ code: 'counter_jump' }] });
-    const answer = await fetch(`${pathOf('jumps')}/snapshot?allow_jump=true`, {
+    const response = await fetch(`${pathOf('jumps')}/snapshot?allow_jump=true`, {
       method: 'PUT',
       headers: { 'content-type': PROTOBUF },
       body: toBinary(ClusterResourceMapSchema, far),
     });
-    expect(await answer.json()).toMatchObject({ highWaterMark: String(2n ** 60n) });
+    expect(await response.json()).toMatchObject({ highWaterMark: String(2n ** 60n) });
   });
 });
 
@@ -159,8 +159,8 @@ describe('a cluster', () => {
     const clock = async () =>
       ((await (await fetch(`${service.url}/v1/map/clock`)).json()) as { vectorClock: object }).vectorClock;
     expect(await clock()).not.toHaveProperty('gone');
-    const answer = await fetch(`${pathOf('gone')}/snapshot`);
-    expect([answer.status, await answer.json()]).toMatchObject([
+    const response = await fetch(`${pathOf('gone')}/snapshot`);
+    expect([response.status, await response.json()]).toMatchObject([
       404,
       {
         code: 'cluster_omitted',
@@ -183,8 +183,8 @@ describe('a cluster', () => {
   it('answers HEAD as it would GET, without a body', async () => {
     await push(snapshot('head'));
     for (const path of [pathOf('head'), `${pathOf('head')}/snapshot`]) {
-      const answer = await fetch(path, { method: 'HEAD' });
-      expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      const response = await fetch(path, { method: 'HEAD' });
+      expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
         200,
         'application/json',
         '',
@@ -245,11 +245,11 @@ describe('a cluster id', () => {
 
   it('may stand in an absolute request target, as a proxy is sent', async () => {
     await push(snapshot('a/b'));
-    const answer = await sendRaw(
+    const response = await sendRaw(
       service.url,
       `GET ${service.url}/v1/clusters/a%2Fb HTTP/1.1\r\nhost: localhost\r\n\r\n`,
     );
-    expect([answer.status, JSON.parse(answer.body).cluster.clusterId]).toEqual([200, 'a/b']);
+    expect([response.status, JSON.parse(response.body).cluster.clusterId]).toEqual([200, 'a/b']);
   });
 });
 
@@ -257,6 +257,6 @@ describe('a cluster id', () => {
 async function rawBody(request: string): Promise<Buffer> {
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   socket.write(request);
-  const answer = Buffer.concat(await socket.toArray());
-  return answer.subarray(answer.indexOf('\r\n\r\n') + 4);
+  const response = Buffer.concat(await socket.toArray());
+  return response.subarray(response.indexOf('\r\n\r\n') + 4);
 }

@@ -14,8 +14,8 @@ async function ask<T extends object | string | boolean>(
   app.onError((error, c) =>
     c.json({ said: error instanceof ResourceMapError ? error.message : String(error) }),
   );
-  const answer = await app.request('/', value === undefined ? {} : { headers: { [name]: value } });
-  return ((await answer.json()) as { said: unknown }).said;
+  const response = await app.request('/', value === undefined ? {} : { headers: { [name]: value } });
+  return ((await response.json()) as { said: unknown }).said;
 }
 
 describe('the format of an answer', () => {

@@ -18,7 +18,7 @@ import { engines, freshStore } from '../engines/store.ts';
 const KIB = 1024;
 
 /** Milliseconds: on a busy machine a hundred connections take seconds. */
-const PATIENCE = 15_000;
+const WAIT_OPTIONS = 15_000;
 
 /** What a call throws, by its code. */
 function codeOf(call: () => unknown): string | undefined {
@@ -38,7 +38,7 @@ describe('The memory that requests share', () => {
     expect(codeOf(() => second.take(41))).toBe('overloaded');
     expect(budget.free).toBe(40);
     second.take(40);
-    first.giveBack(10);
+    first.release(10);
     expect(budget.free).toBe(10);
     first.close();
     first.close();
@@ -82,7 +82,7 @@ describe('The memory that requests share', () => {
       details: { retryAfterSeconds: 1 },
     });
     expect(codeOf(() => slow[0]?.share.take(1))).toBe('request_timeout');
-    slow[0]?.share.giveBack(30);
+    slow[0]?.share.release(30);
     for (const { share } of slow) share.close();
     other.close();
     expect(budget.free).toBe(100);
@@ -120,7 +120,7 @@ describe('Over HTTP', () => {
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await vi.waitFor(() => expect(budget.free).toBe(BUDGET), PATIENCE);
+    await vi.waitFor(() => expect(budget.free).toBe(BUDGET), WAIT_OPTIONS);
   });
   afterAll(() => void server.close());
 
@@ -142,7 +142,7 @@ describe('Over HTTP', () => {
   /** Promises a megabyte, sends a little of it, and then nothing. */
   async function sendSlowly(
     bytes: number,
-  ): Promise<{ readonly socket: Socket; readonly answer: () => string }> {
+  ): Promise<{ readonly socket: Socket; readonly response: () => string }> {
     const socket = connect(port(), '127.0.0.1');
     socket.on('error', () => undefined);
     sockets.push(socket);
@@ -155,28 +155,28 @@ describe('Over HTTP', () => {
       'PUT /v1/clusters/c1/snapshot HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000000\r\n\r\n',
     );
     socket.write(Buffer.alloc(bytes));
-    return { socket, answer: () => received };
+    return { socket, response: () => received };
   }
 
   it('senders who stall with all the memory in their hands make way for a good push', async () => {
     const slow = await Promise.all(Array.from({ length: 16 }, () => sendSlowly(50_000)));
-    await vi.waitFor(() => expect(budget.free).toBe(0), PATIENCE);
+    await vi.waitFor(() => expect(budget.free).toBe(0), WAIT_OPTIONS);
     // For as long as they may be honest, there is nothing to be had.
     expect(await push()).toBe(503);
     now += SLOW_BODY_MS;
     for (let i = 0; i < 5; i++) expect(await push()).toBe(200);
-    const told = slow.map(({ answer }) => answer()).filter((text) => text.startsWith('HTTP/1.1 408'));
-    expect(told.length).toBeGreaterThan(0);
-    expect(told[0]).toContain('"code":"request_timeout"');
-    expect(told[0]?.toLowerCase()).toContain('retry-after: 1\r\n');
+    const reported = slow.map(({ response }) => response()).filter((text) => text.startsWith('HTTP/1.1 408'));
+    expect(reported.length).toBeGreaterThan(0);
+    expect(reported[0]).toContain('"code":"request_timeout"');
+    expect(reported[0]?.toLowerCase()).toContain('retry-after: 1\r\n');
   });
 
   it('many senders who stall with little in their hands keep nobody out', async () => {
     const slow = await Promise.all(Array.from({ length: 100 }, () => sendSlowly(1)));
     // Sixteen have their first 64 KB each, and the others an answer.
     await vi.waitFor(
-      () => expect(slow.filter(({ answer }) => answer().startsWith('HTTP/1.1 503'))).toHaveLength(84),
-      PATIENCE,
+      () => expect(slow.filter(({ response }) => response().startsWith('HTTP/1.1 503'))).toHaveLength(84),
+      WAIT_OPTIONS,
     );
     now += SLOW_BODY_MS;
     for (let i = 0; i < 5; i++) expect(await push()).toBe(200);
@@ -184,9 +184,9 @@ describe('Over HTTP', () => {
 
   it('what a sender held who went away in the middle is there again', async () => {
     const { socket } = await sendSlowly(200_000);
-    await vi.waitFor(() => expect(budget.free).toBeLessThan(BUDGET), PATIENCE);
+    await vi.waitFor(() => expect(budget.free).toBeLessThan(BUDGET), WAIT_OPTIONS);
     socket.destroy();
-    await vi.waitFor(() => expect(budget.free).toBe(BUDGET), PATIENCE);
+    await vi.waitFor(() => expect(budget.free).toBe(BUDGET), WAIT_OPTIONS);
   });
 
   it.each<[string, Uint8Array | undefined, Record<string, string>, number]>([

@@ -59,23 +59,23 @@ describe('the Protobuf map', () => {
       logicalCounter: 18_446_744_073_709_551_614n,
       collectedAt: timestampFromMs(-1),
     });
-    const answer = await fetch(`${service.url}/v1/clusters/${encodeURIComponent(HOSTILE_ID)}/snapshot`, {
+    const response = await fetch(`${service.url}/v1/clusters/${encodeURIComponent(HOSTILE_ID)}/snapshot`, {
       method: 'PUT',
       headers: { 'content-type': 'application/x-protobuf' },
       body: toBinary(ClusterResourceMapSchema, snapshot),
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
   afterAll(() => service.close());
 
   async function jsonMap(): Promise<GlobalResourceMap> {
-    const answer = await fetch(`${service.url}/v1/map`, { headers: { accept: 'application/json' } });
-    return fromJsonString(GlobalResourceMapSchema, await answer.text());
+    const response = await fetch(`${service.url}/v1/map`, { headers: { accept: 'application/json' } });
+    return fromJsonString(GlobalResourceMapSchema, await response.text());
   }
 
   it.runIf(HAS_PROTOC)('decoded by protoc, every field of it known, is the JSON map', async () => {
-    const answer = await fetch(`${service.url}/v1/map`, { headers: { accept: 'application/x-protobuf' } });
-    const text = protoc('decode', new Uint8Array(await answer.arrayBuffer()));
+    const response = await fetch(`${service.url}/v1/map`, { headers: { accept: 'application/x-protobuf' } });
+    const text = protoc('decode', new Uint8Array(await response.arrayBuffer()));
     // protoc writes a field that it does not know by its number.
     expect(text.toString().match(/^\s*\d+[ :].*/m)).toBeNull();
     expect(text.toString().match(/^cluster_resource_maps \{/gm)?.length).toBe(6);

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ANYONE, type Principal } from '../../functions/auth/principal.ts';
 import { MAX_WAITS_PER_CALLER } from '../../functions/http/limits.ts';
 import { ChangeSignal } from '../../functions/http/wait.ts';
-import { WaitPlaces } from '../../functions/http/wait-limiter.ts';
+import { WaitLimiter } from '../../functions/http/wait-limiter.ts';
 import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
 
 describe('Answers that are held for one caller', () => {
   const scheduler = (id: string): Principal => ({ kind: 'caller', id, rights: { role: 'scheduler' } });
   const changes = new ChangeSignal();
-  const waits = new WaitPlaces();
+  const waits = new WaitLimiter();
   const wait = (who: Principal, waitMs = 60_000): Promise<boolean> =>
-    waits.lookUntil(
+    waits.pollUntil(
       who,
       async () => changes.changes > 0,
       (changed) => changed,
@@ -36,7 +36,7 @@ describe('Answers that are held for one caller', () => {
     const fails = (): Promise<never> => Promise.reject(new Error('no store'));
     for (let i = 0; i <= MAX_WAITS_PER_CALLER; i++) {
       await expect(
-        waits.lookUntil(ANYONE, fails, () => true, {
+        waits.pollUntil(ANYONE, fails, () => true, {
           changes,
           waitMs: 10,
           signal: new AbortController().signal,
@@ -69,8 +69,8 @@ describe('Over HTTP', () => {
     const ended = Promise.allSettled(held);
     const refused = await vi.waitUntil(
       async () => {
-        const answer = await ask(1);
-        return answer.status === 429 ? answer : undefined;
+        const response = await ask(1);
+        return response.status === 429 ? response : undefined;
       },
       { timeout: 10_000 },
     );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ChangeSignal, lookUntil, type Patience } from '../../functions/http/wait.ts';
+import { ChangeSignal, pollUntil, type WaitOptions } from '../../functions/http/wait.ts';
 
-function patience(over: Partial<Patience> = {}): Patience {
+function waitOptions(over: Partial<WaitOptions> = {}): WaitOptions {
   return { changes: new ChangeSignal(), waitMs: 60_000, signal: new AbortController().signal, ...over };
 }
 
@@ -9,10 +9,10 @@ describe('looking until there is something', () => {
   it('looks once where the first look finds something', async () => {
     let looks = 0;
     expect(
-      await lookUntil(
+      await pollUntil(
         async () => ++looks,
         () => true,
-        patience(),
+        waitOptions(),
       ),
     ).toBe(1);
   });
@@ -21,10 +21,10 @@ describe('looking until there is something', () => {
     const changes = new ChangeSignal();
     let looks = 0;
     const startedMs = performance.now();
-    const result = lookUntil(
+    const result = pollUntil(
       async () => ++looks,
       (seen) => seen === 2,
-      patience({ changes }),
+      waitOptions({ changes }),
     );
     await Promise.resolve();
     setTimeout(() => changes.notify(), 5);
@@ -40,17 +40,17 @@ describe('looking until there is something', () => {
       return looks;
     };
     const startedMs = performance.now();
-    expect(await lookUntil(look, (seen) => seen === 2, patience({ changes }))).toBe(2);
+    expect(await pollUntil(look, (seen) => seen === 2, waitOptions({ changes }))).toBe(2);
     expect(performance.now() - startedMs).toBeLessThan(900);
   });
 
   it('looks once a second where nobody tells of changes', async () => {
     let looks = 0;
     const startedMs = performance.now();
-    await lookUntil(
+    await pollUntil(
       async () => ++looks,
       (seen) => seen === 2,
-      patience(),
+      waitOptions(),
     );
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(990);
   });
@@ -59,11 +59,11 @@ describe('looking until there is something', () => {
     const gone = new AbortController();
     const changes = new ChangeSignal();
     let looks = 0;
-    const lookInVain = async (over: Partial<Patience>): Promise<boolean> =>
-      (await lookUntil(
+    const lookInVain = async (over: Partial<WaitOptions>): Promise<boolean> =>
+      (await pollUntil(
         async () => ++looks,
         () => false,
-        patience(over),
+        waitOptions(over),
       )) === looks;
 
     expect(await lookInVain({ waitMs: 0 })).toBe(true);

@@ -8,13 +8,13 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newToken, tokenDigest } from '../../functions/auth/static-token.ts';
-import { encodeBody } from '../../functions/core/snapshot/canonical.ts';
+import { encodeContent } from '../../functions/core/snapshot/canonical.ts';
 import { GlobalResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type EmbeddedDynamo, startDynalite } from '../../functions/local/dynalite.ts';
 import { dynamoClient } from '../../functions/storage/client.ts';
 import { createTable, createTables } from '../../functions/storage/create-tables.ts';
 import { poolsTableDefinition } from '../../functions/storage/pools.ts';
-import { trustTableDefinition } from '../../functions/storage/registrations.ts';
+import { registrationsTableDefinition } from '../../functions/storage/registrations.ts';
 import { type Bundle, bundleFunction, bundleFunctions, ROOT } from '../../infra/bundling.ts';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import {
@@ -162,8 +162,8 @@ describe('the built functions, given events of API Gateway', () => {
       vi.stubEnv(name, value);
     }
     const client = dynamoClient(engine.endpoint);
-    await createTables(client, { heads: 'Heads', bodies: 'Bodies', shards: 4 });
-    await createTable(client, trustTableDefinition('Trust'));
+    await createTables(client, { heads: 'Heads', contents: 'Bodies', shards: 4 });
+    await createTable(client, registrationsTableDefinition('Trust'));
     await createTable(client, poolsTableDefinition('Pools'));
     client.destroy();
     agent = await issue('ROLE_AGENT', clusterId);
@@ -225,17 +225,17 @@ describe('the built functions, given events of API Gateway', () => {
     });
     expect(pushed.status).toBe(200);
 
-    const answer = await call('map', {
+    const response = await call('map', {
       method: 'GET',
       target: `/v1/map?cluster=${encodeURIComponent(clusterId)}`,
       headers: { accept: 'application/x-protobuf', 'accept-encoding': 'gzip' },
     });
-    expect(answer.status).toBe(200);
-    expect(answer.headers['content-encoding']).toBe('gzip');
-    const map = fromBinary(GlobalResourceMapSchema, gunzipSync(answer.body));
+    expect(response.status).toBe(200);
+    expect(response.headers['content-encoding']).toBe('gzip');
+    const map = fromBinary(GlobalResourceMapSchema, gunzipSync(response.body));
     expect(map.vectorClock).toEqual({ [clusterId]: 7n });
     expect(map.clusterResourceMaps.map(({ logicalCounter }) => logicalCounter)).toEqual([7n]);
-    expect(map.clusterResourceMaps.map(encodeBody)).toEqual([encodeBody(snapshot)]);
+    expect(map.clusterResourceMaps.map(encodeContent)).toEqual([encodeContent(snapshot)]);
   });
 
   test('a JSON push, sent as text, counts as the same push', async () => {
@@ -290,13 +290,13 @@ describe('the built functions, given events of API Gateway', () => {
       jobs: [{ jobName: 'a', requirements: { requiredGpuCapacity: 0.5 } }],
     };
     const ask = async (path: string, question: object) => {
-      const answer = await call('plan', {
+      const response = await call('plan', {
         method: 'POST',
         target: path,
         headers,
         body: Buffer.from(JSON.stringify(question)),
       });
-      return { status: answer.status, body: JSON.parse(answer.body.toString()) };
+      return { status: response.status, body: JSON.parse(response.body.toString()) };
     };
     const map = await call('map', { method: 'GET', target: '/v1/map' });
     const { etag } = map.headers;
@@ -342,8 +342,8 @@ describe('the built functions, given events of API Gateway', () => {
       ['push', 'PUT'],
     ] as const;
     for (const [name, method] of requests) {
-      const answer = await call(name, { method, target }, agent);
-      expect([method, answer.status >= 400]).toEqual([method, true]);
+      const response = await call(name, { method, target }, agent);
+      expect([method, response.status >= 400]).toEqual([method, true]);
     }
     const status = await call('map', { method: 'GET', target: '/v1/clusters/text' });
     expect(JSON.parse(status.body.toString())).toMatchObject({
@@ -357,26 +357,30 @@ describe('the built functions, given events of API Gateway', () => {
       for (const name of ['push', 'map', 'access'] as const) {
         const target = name === 'access' ? '/v1/tokens' : path;
         const method = name === 'push' ? 'DELETE' : 'GET';
-        const answer = await call(name, { method, target, headers: { authorization } });
-        expect(answer.status).toBe(401);
-        expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="resource-map"/);
+        const response = await call(name, { method, target, headers: { authorization } });
+        expect(response.status).toBe(401);
+        expect(response.headers['www-authenticate']).toMatch(/^Bearer realm="resource-map"/);
       }
     }
   });
 
   test('everybody may know that the service is up', async () => {
-    const answer = await call('about', { method: 'GET', target: '/healthz', headers: { authorization: '' } });
-    expect(JSON.parse(answer.body.toString())).toEqual({ status: 'ok' });
+    const response = await call('about', {
+      method: 'GET',
+      target: '/healthz',
+      headers: { authorization: '' },
+    });
+    expect(JSON.parse(response.body.toString())).toEqual({ status: 'ok' });
   });
 
   test('everybody may know how the API is described', async () => {
     const open = { method: 'GET', target: '/openapi.json' };
-    const answer = await call('about', { ...open, headers: { authorization: '' } });
+    const response = await call('about', { ...open, headers: { authorization: '' } });
     const document = await readFile(join(ROOT, 'functions/lambdas/about/openapi.json'), 'utf8');
-    expect(JSON.parse(answer.body.toString())).toEqual(JSON.parse(document));
+    expect(JSON.parse(response.body.toString())).toEqual(JSON.parse(document));
     const again = await call('about', {
       ...open,
-      headers: { authorization: '', 'if-none-match': answer.headers.etag ?? '' },
+      headers: { authorization: '', 'if-none-match': response.headers.etag ?? '' },
     });
     expect(again.status).toBe(304);
   });

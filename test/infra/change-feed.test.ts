@@ -6,7 +6,7 @@ import { ClusterChangeKind } from '../../functions/gen/resourcemap/v1/events_pb.
 import { headMoveOf } from '../../functions/lambdas/notify/head-move.ts';
 import { changesOf } from '../../functions/lambdas/notify/span.ts';
 import type { Head } from '../../functions/storage/head.ts';
-import { headToItem, type Item, retiredToItem } from '../../functions/storage/head-item.ts';
+import { headToItem, type Item, tombstoneToItem } from '../../functions/storage/head-item.ts';
 import { filters } from '../../infra/change-feed.ts';
 import { passes } from './event-pattern.ts';
 
@@ -17,7 +17,7 @@ const FIRST: Head = {
   receivedAtMs: 1_773_471_683_100,
   contentSince: { counter: 7n, atMs: 1_773_471_683_100 },
   body: {
-    bodyId: '0a'.repeat(32),
+    contentId: '0a'.repeat(32),
     parts: 1,
     rawBytes: 10,
     storedBytes: 12,
@@ -42,7 +42,7 @@ const WRITES = {
       ...rest,
       highWater: counter,
       contentSince: { counter, atMs: 1 },
-      body: { ...head.body, bodyId: '0b'.repeat(32) },
+      body: { ...head.body, contentId: '0b'.repeat(32) },
     };
   },
   refresh: ({ omission: _back, ...head }: Head): Head => ({ ...head, highWater: head.highWater + 1n }),
@@ -95,7 +95,10 @@ describe("the stream's filter", () => {
       false,
       record(
         undefined,
-        retiredToItem({ clusterId: 'a', highWater: 7n, collectedAtNanos: 1n, bodyId: '0a' }, 'retired#3'),
+        tombstoneToItem(
+          { clusterId: 'a', highWater: 7n, collectedAtNanos: 1n, contentId: '0a' },
+          'retired#3',
+        ),
       ),
     ],
     [
@@ -103,8 +106,8 @@ describe("the stream's filter", () => {
       true,
       record(undefined, { shard: { S: '3' }, clusterId: { S: 'a' } }),
     ],
-  ])('%s: %s', (_what, told, change) => {
-    expect(passes(TELLING, change)).toBe(told);
+  ])('%s: %s', (_what, reported, change) => {
+    expect(passes(TELLING, change)).toBe(reported);
   });
 
   test('lets a change through if and only if it is one that is told', () => {
@@ -118,10 +121,10 @@ describe("the stream's filter", () => {
           const change = record(item(head), item(next));
           const move = headMoveOf(change);
           const kinds = move === undefined ? [] : changesOf(move);
-          const isTold = kinds.some((kind) => kind !== ClusterChangeKind.REFRESHED);
+          const isReported = kinds.some((kind) => kind !== ClusterChangeKind.REFRESHED);
           // An omitted cluster that is omitted again is no change, and costs no more than the look at it.
           const isNoise = head.omission !== undefined && next.omission !== undefined;
-          if (!isNoise) expect([steps, passes(TELLING, change)]).toEqual([steps, isTold]);
+          if (!isNoise) expect([steps, passes(TELLING, change)]).toEqual([steps, isReported]);
           head = next;
         }
       }),
@@ -135,7 +138,10 @@ describe("the stream's filter", () => {
         filters(true),
         record(
           undefined,
-          retiredToItem({ clusterId: 'a', highWater: 7n, collectedAtNanos: 1n, bodyId: '0a' }, 'retired#3'),
+          tombstoneToItem(
+            { clusterId: 'a', highWater: 7n, collectedAtNanos: 1n, contentId: '0a' },
+            'retired#3',
+          ),
         ),
       ),
     ).toBe(false);

@@ -20,8 +20,8 @@ export const SAMPLE = 'openb-instant-t2';
 
 /** All but the CPU times, which no two runs agree on. */
 export async function measureUnits(store: TestStore): Promise<Omit<Units, 'cpuMs'>> {
-  const { heads, bodies } = store.tables;
-  const consumed = countCapacity(store.client, { [heads]: 'heads', [bodies]: 'bodies' });
+  const { heads, contents } = store.tables;
+  const consumed = countCapacity(store.client, { [heads]: 'heads', [contents]: 'bodies' });
   const telemetry = jsonLinesTelemetry(() => undefined);
   let nowMs = NOW_MS;
   const deps = { store, telemetry, now: () => nowMs, cacheBytes: 0 };
@@ -34,25 +34,25 @@ export async function measureUnits(store: TestStore): Promise<Omit<Units, 'cpuMs
     const snapshot = await snapshotOf(SAMPLE, { clusterId: ID, counter, atMs: nowMs });
     if (snapshot.cluster !== undefined) snapshot.cluster.displayName = content;
     consumed();
-    const answer = await app.request(`/v1/clusters/${ID}/snapshot`, {
+    const response = await app.request(`/v1/clusters/${ID}/snapshot`, {
       method: 'PUT',
       headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'gzip' },
       body: gzipSync(encode(snapshot)),
     });
-    if (!answer.ok) throw new Error(await answer.text());
+    if (!response.ok) throw new Error(await response.text());
     const { units } = consumed();
     const sum = (commands: RegExp): number =>
       Object.entries(units).reduce((total, [name, each]) => total + (commands.test(name) ? each : 0), 0);
     return { read: sum(/^(Get|BatchGet|Query)/), write: sum(/^(Put|Update|Delete)/) };
   };
   const sync = async (counter: bigint): Promise<number> => {
-    const answer = await app.request('/v1/map/sync', {
+    const response = await app.request('/v1/map/sync', {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/x-protobuf' },
       body: JSON.stringify({ vectorClock: { [ID]: String(counter) } }),
     });
-    if (!answer.ok) throw new Error(await answer.text());
-    return (await answer.arrayBuffer()).byteLength;
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.arrayBuffer()).byteLength;
   };
 
   await push(1n, 'a');

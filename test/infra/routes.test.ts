@@ -11,17 +11,17 @@ import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import { PoolStore } from '../../functions/storage/pools.ts';
-import { TrustStore } from '../../functions/storage/registrations.ts';
+import { RegistrationStore } from '../../functions/storage/registrations.ts';
 import type { FunctionName } from '../../infra/functions.ts';
 import { routeKey } from '../../infra/http-front.ts';
 import { DEFAULT_FUNCTION, ROUTES } from '../../infra/routes.ts';
 import { routeOf } from './deployed/http-front.ts';
 
 const telemetry = jsonLinesTelemetry(() => undefined);
-const store = storeOn(dynamoClient('http://127.0.0.1:1'), { heads: 'heads', bodies: 'bodies', shards: 1 });
+const store = storeOn(dynamoClient('http://127.0.0.1:1'), { heads: 'heads', contents: 'bodies', shards: 1 });
 const deps = {
   store,
-  trust: new TrustStore(dynamoClient('http://127.0.0.1:1'), 'trust'),
+  trust: new RegistrationStore(dynamoClient('http://127.0.0.1:1'), 'trust'),
   pools: new PoolStore(dynamoClient('http://127.0.0.1:1'), 'pools'),
   catalogue: BUILT_IN_CATALOGUE,
   telemetry,

@@ -117,13 +117,13 @@ describe('the pools', () => {
   });
 
   test('and the instance types that are set are told to who plans', () => {
-    const told = (of: Template): unknown =>
+    const reported = (of: Template): unknown =>
       Object.values(resources(of, 'AWS::Lambda::Function'))
         .filter(({ Properties }) => String(Properties.FunctionName).endsWith('-plan'))
         .map(({ Properties }) => (Properties.Environment as { Variables: Record<string, unknown> }).Variables)
         .map((variables) => [typeof variables.POOLS_TABLE, variables.INSTANCE_TYPES_FILE])[0];
-    expect(told(template)).toEqual(['object', undefined]);
-    expect(told(other.template)).toEqual(['object', 'instance-types.json']);
+    expect(reported(template)).toEqual(['object', undefined]);
+    expect(reported(other.template)).toEqual(['object', 'instance-types.json']);
   });
 });
 
@@ -519,13 +519,13 @@ describe('the operator', () => {
   test('has a dashboard that names every alarm and every function', () => {
     const [dashboard] = Object.values(resources(template, 'AWS::CloudWatch::Dashboard'));
     const body = JSON.stringify(dashboard?.Properties.DashboardBody);
-    for (const question of [
+    for (const request of [
       'Is the map true?',
       'Do agents get through?',
       'Do schedulers get answers?',
       'Is change told?',
     ]) {
-      expect(body).toContain(question);
+      expect(body).toContain(request);
     }
     for (const id of Object.keys(resources(template, 'AWS::CloudWatch::Alarm'))) expect(body).toContain(id);
     for (const id of Object.keys(resources(template, 'AWS::Lambda::Function'))) expect(body).toContain(id);

@@ -56,12 +56,15 @@ describe('The local bus', () => {
 
   it('gives a listener each event as EventBridge would', async () => {
     const listener = await listen(url);
-    const answer = await put(
+    const response = await put(
       entry(1, { Time: new Date('2026-02-03T04:05:06Z'), Resources: ['r'] }),
       entry(2),
     );
     await listener.waitFor(2);
-    expect(answer).toMatchObject({ FailedEntryCount: 0, Entries: [{ EventId: listener.events[0]?.id }, {}] });
+    expect(response).toMatchObject({
+      FailedEntryCount: 0,
+      Entries: [{ EventId: listener.events[0]?.id }, {}],
+    });
     expect(listener.events).toEqual([
       {
         version: '0',
@@ -161,9 +164,9 @@ describe('The local bus', () => {
     ],
   ])('refuses an entry with %s, and takes the others', async (_, fault, ErrorCode, ErrorMessage) => {
     const listener = await listen(url);
-    const answer = await put(entry(1, fault), entry(2));
+    const response = await put(entry(1, fault), entry(2));
     await listener.waitFor(1);
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       FailedEntryCount: 1,
       Entries: [{ ErrorCode, ErrorMessage }, { EventId: listener.events[0]?.id }],
     });
@@ -192,16 +195,16 @@ describe('The local bus', () => {
       'The call has no list of entries; PutEvents takes 1 to 10 in "Entries".',
     ],
   ])('refuses the body %s', async (body, __type, message) => {
-    const answer = await raw(body);
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toEqual({ __type, message });
+    const response = await raw(body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ __type, message });
   });
 
   it('takes hostile entries for what they are', async () => {
-    const answer = await raw(
+    const response = await raw(
       '{"Entries":[null,1,{"__proto__":{"Source":"x","DetailType":"y","Detail":"{}"}}]}',
     );
-    expect(await answer.json()).toMatchObject({ FailedEntryCount: 3 });
+    expect(await response.json()).toMatchObject({ FailedEntryCount: 3 });
   });
 
   it('says which operation it knows', async () => {

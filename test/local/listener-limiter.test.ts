@@ -23,11 +23,11 @@ async function hold(url: string, signal: AbortSignal, token?: string): Promise<H
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const asking = get(`${url}/local/events`, { agent: false, headers, signal });
   asking.on('error', () => undefined);
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
-  const status = answer.statusCode ?? 0;
-  if (status !== 200) return { status, headers: answer.headers, body: await json(answer) };
-  answer.on('error', () => undefined).resume();
-  return { status, headers: answer.headers, body: undefined };
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  const status = response.statusCode ?? 0;
+  if (status !== 200) return { status, headers: response.headers, body: await json(response) };
+  response.on('error', () => undefined).resume();
+  return { status, headers: response.headers, body: undefined };
 }
 
 describe('Listeners of one caller', () => {
@@ -49,18 +49,18 @@ describe('Listeners of one caller', () => {
 
   /** Statuses of so many listeners at the same time; those that are taken stay. */
   const holdMany = async (count: number): Promise<readonly number[]> => {
-    const answers = Array.from({ length: count }, () => hold(service.url, connections.signal));
-    return (await Promise.all(answers)).map(({ status }) => status);
+    const responses = Array.from({ length: count }, () => hold(service.url, connections.signal));
+    return (await Promise.all(responses)).map(({ status }) => status);
   };
   /** Passes once all places are free: they are taken, one more is refused, and they are given back. */
   const expectAllFree = (): Promise<void> =>
     vi.waitFor(async () => {
       const attempt = new AbortController();
       try {
-        const answers = Array.from({ length: MAX_LISTENERS_PER_CALLER }, () =>
+        const responses = Array.from({ length: MAX_LISTENERS_PER_CALLER }, () =>
           hold(service.url, attempt.signal),
         );
-        const statuses = (await Promise.all(answers)).map(({ status }) => status);
+        const statuses = (await Promise.all(responses)).map(({ status }) => status);
         expect(statuses).toEqual(statuses.map(() => 200));
         expect((await hold(service.url, attempt.signal)).status).toBe(429);
       } finally {
@@ -125,10 +125,10 @@ describe('Listeners of all callers', () => {
     const connections = new AbortController();
     const held: Held[] = [];
     for (const token of others) {
-      const answers = Array.from({ length: MAX_LISTENERS_PER_CALLER }, () =>
+      const responses = Array.from({ length: MAX_LISTENERS_PER_CALLER }, () =>
         hold(service.url, connections.signal, token),
       );
-      held.push(...(await Promise.all(answers)));
+      held.push(...(await Promise.all(responses)));
     }
     expect(held.map(({ status }) => status)).toEqual(held.map(() => 200));
     const refused = await hold(service.url, connections.signal, last);

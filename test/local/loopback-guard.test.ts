@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDynalite } from '../../functions/local/dynalite.ts';
 import { isLoopbackHost } from '../../functions/local/loopback-guard.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
-import { type RawAnswer, sendRaw } from '../builders/raw-http.ts';
+import { type RawResponse, sendRaw } from '../builders/raw-http.ts';
 
 const MEMORY = { engine: { kind: 'memory' }, port: 0 } as const;
 
@@ -11,10 +11,10 @@ async function request(
   method: string,
   headers: Readonly<Record<string, string>>,
   path = '/v1/clusters/a',
-): Promise<RawAnswer & { readonly problem: { readonly code?: string; readonly detail?: string } }> {
+): Promise<RawResponse & { readonly problem: { readonly code?: string; readonly detail?: string } }> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const answer = await sendRaw(url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
-  return { ...answer, problem: answer.body === '' ? {} : JSON.parse(answer.body) };
+  const response = await sendRaw(url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return { ...response, problem: response.body === '' ? {} : JSON.parse(response.body) };
 }
 
 describe('A Host names this machine', () => {
@@ -123,7 +123,7 @@ describe('Any name will do', () => {
 it('The embedded engine, which takes any signature, answers to this machine’s names alone', async () => {
   const engine = await startDynalite();
   try {
-    const ask = (host: string): Promise<RawAnswer> =>
+    const ask = (host: string): Promise<RawResponse> =>
       sendRaw(engine.endpoint, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect((await ask('evil.example')).status).toBe(421);
     expect((await ask('127.0.0.1')).status).toBe(200);

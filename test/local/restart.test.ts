@@ -74,12 +74,12 @@ async function push(url: string, clusterId: string, counter: bigint): Promise<vo
     collectedAt: timestampFromMs(1_767_225_600_000 + Number(counter % 1_000n)),
     installedComponents: [{ name: 'counter', version: String(counter) }],
   });
-  const answer = await fetch(`${url}/v1/clusters/${encodeURIComponent(clusterId)}/snapshot`, {
+  const response = await fetch(`${url}/v1/clusters/${encodeURIComponent(clusterId)}/snapshot`, {
     method: 'PUT',
     headers: { 'content-type': 'application/x-protobuf' },
     body: toBinary(ClusterResourceMapSchema, snapshot),
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
 }
 
 async function json(url: string | undefined, path: string): Promise<Record<string, unknown>> {

@@ -24,7 +24,7 @@ const cases: readonly (readonly [string, Engine])[] = [
 ];
 const freshTables = (): Tables => ({
   heads: `heads-${randomUUID()}`,
-  bodies: `bodies-${randomUUID()}`,
+  contents: `bodies-${randomUUID()}`,
   shards: 2,
 });
 
@@ -53,7 +53,7 @@ describe.each(cases)('The local service on %s', (_, engine) => {
         logicalCounter: counter,
       }),
     );
-  const told = () =>
+  const reported = () =>
     listener.events.map((e) => `${e['detail-type']}: ${e.detail.clusterId} at ${e.detail.logicalCounter}`);
 
   afterEach(async () => {
@@ -71,7 +71,7 @@ describe.each(cases)('The local service on %s', (_, engine) => {
     await listener.waitFor(2);
     await push(id, 3n, 'other');
     await listener.waitFor(3);
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       `Cluster Published: ${id} at 1`,
       `Cluster Omitted: ${id} at 2`,
       `Cluster Returned: ${id} at 3`,
@@ -85,7 +85,7 @@ describe.each(cases)('The local service on %s', (_, engine) => {
     await listener.waitFor(1);
     await push('a', 2n);
     await listener.waitFor(2);
-    expect(told()).toEqual(['Cluster Published: a at 1', 'Cluster Refreshed: a at 2']);
+    expect(reported()).toEqual(['Cluster Published: a at 1', 'Cluster Refreshed: a at 2']);
   });
 
   it('omits a silent cluster by itself', async () => {

@@ -7,13 +7,13 @@ import { LocalBus } from '../../functions/local/event-bus.ts';
 import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import { PoolStore } from '../../functions/storage/pools.ts';
-import { TrustStore } from '../../functions/storage/registrations.ts';
+import { RegistrationStore } from '../../functions/storage/registrations.ts';
 
 export function unconnectedApp(): App {
   const client = dynamoClient('http://127.0.0.1:1');
   return localApp({
-    store: storeOn(client, { heads: 'heads', bodies: 'bodies', shards: 1 }),
-    trust: new TrustStore(client, 'trust'),
+    store: storeOn(client, { heads: 'heads', contents: 'bodies', shards: 1 }),
+    trust: new RegistrationStore(client, 'trust'),
     pools: new PoolStore(client, 'pools'),
     catalogue: BUILT_IN_CATALOGUE,
     access: { access: { kind: 'open' }, changed: () => undefined },

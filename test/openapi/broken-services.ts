@@ -20,7 +20,7 @@ import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import type { Store } from '../../functions/storage/commit.ts';
 import { createTable } from '../../functions/storage/create-tables.ts';
 import { PoolStore, poolsTableDefinition } from '../../functions/storage/pools.ts';
-import { TrustStore } from '../../functions/storage/registrations.ts';
+import { RegistrationStore } from '../../functions/storage/registrations.ts';
 
 export interface BrokenService {
   readonly url: string;
@@ -45,11 +45,11 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
       { step: 'initialize', priority: 'high' },
     );
   }
-  const store = new TrustStore(client, 'trust');
+  const store = new RegistrationStore(client, 'trust');
   const authenticator = new Authenticator({ trust: store, telemetry, now: Date.now, loopbackIssuers: false });
   return serve(
     localApp({
-      store: storeOn(client, { heads: 'heads', bodies: 'bodies', shards: 1 }),
+      store: storeOn(client, { heads: 'heads', contents: 'bodies', shards: 1 }),
       trust: store,
       access: { access: { kind: 'tokens', authenticator }, changed: () => undefined },
       loopback: true,
@@ -65,7 +65,7 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
 /** Behind a front that carries next to nothing. */
 export async function behindANarrowFront(store: Store, client: DynamoDBClient): Promise<BrokenService> {
   const app = createApp(telemetry, { kind: 'open' });
-  const deps = { store, telemetry, now: Date.now, maxAnswerBytes: 10 };
+  const deps = { store, telemetry, now: Date.now, maxResponseBytes: 10 };
   pushRoutes(app, deps);
   mapRoutes(app, { ...deps, cacheBytes: 0 });
   capacityRoutes(app, deps);

@@ -1,6 +1,6 @@
 /** Requests that tests make of operations. */
 import { request } from 'node:http';
-import type { Answer } from './described.ts';
+import type { OperationResponse } from './described.ts';
 
 export interface Call {
   /** `PUT`, and the path with whatever stands behind it. */
@@ -11,7 +11,7 @@ export interface Call {
 }
 
 /** Node's own client: it adds no header of its own that an answer could depend on, and leaves encodings alone. */
-export function send(url: string, { method, path, headers = {}, body }: Call): Promise<Answer> {
+export function send(url: string, { method, path, headers = {}, body }: Call): Promise<OperationResponse> {
   return new Promise((resolve, reject) => {
     // The path as it is written: URL would tidy it up.
     const { hostname, port } = new URL(url);

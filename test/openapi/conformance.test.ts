@@ -18,7 +18,7 @@ import {
 import { MAX_HEADER_BYTES, MAX_WAITING_INFLATES, MAX_WAITS_PER_CALLER } from '../../functions/http/limits.ts';
 import { routeName } from '../../functions/http/route-name.ts';
 import { PROBLEMS } from '../../functions/http/status.ts';
-import { bodyKey } from '../../functions/storage/contents.ts';
+import { contentKey } from '../../functions/storage/contents.ts';
 import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
 import { AUDIENCE, startIssuer, type TestIssuer } from '../auth/issuer.ts';
 import { sendRaw } from '../builders/raw-http.ts';
@@ -27,7 +27,7 @@ import { clusterSnapshot } from '../lambdas/map/snapshots.ts';
 import { unconnectedApp } from '../local/unconnected-app.ts';
 import { type BrokenService, behindANarrowFront, withoutTrust } from './broken-services.ts';
 import { type Call, headersOf, send, withBody, withHeaders } from './calls.ts';
-import { type Answer, DescribedService, type Document } from './described.ts';
+import { DescribedService, type Document, type OperationResponse } from './described.ts';
 
 const document = JSON.parse(
   readFileSync(new URL('../../functions/lambdas/about/openapi.json', import.meta.url), 'utf8'),
@@ -36,7 +36,7 @@ const described = new DescribedService(document);
 const OPERATIONS = described.operations;
 
 /** Answers that cannot be had here, each with the reason. One that is seen after all, or is gone, fails the test. */
-const NOT_PROVOKED: readonly (readonly [answers: RegExp, reason: string])[] = [
+const NOT_PROVOKED: readonly (readonly [responses: RegExp, reason: string])[] = [
   [/ request_timeout$/, 'The server looks for slow clients twice a minute.'],
   [/ contention$/, 'Others would have to win sixteen races in a row.'],
   [/^GET \/(?:healthz|openapi\.json)? internal$/, 'There is nothing that could fail.'],
@@ -163,7 +163,10 @@ function admitted(operation: string): Readonly<Record<string, string>> {
 }
 
 /** A good request by somebody who may, changed. */
-async function call(operation: string, change: (call: Call) => Call = (as) => as): Promise<Answer> {
+async function call(
+  operation: string,
+  change: (call: Call) => Call = (as) => as,
+): Promise<OperationResponse> {
   return send(service.url, change(withHeaders(await good(operation), admitted(operation))));
 }
 
@@ -181,11 +184,11 @@ const encoded =
   (as) =>
     withHeaders(as, { 'content-encoding': encoding });
 
-async function raw(operation: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+async function raw(operation: string, headers: Readonly<Record<string, string>>): Promise<OperationResponse> {
   const { method, path } = await good(operation);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const answer = await sendRaw(service.url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
-  return { status: answer.status, headers: headersOf(answer.headers), body: Buffer.from(answer.body) };
+  const response = await sendRaw(service.url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return { status: response.status, headers: headersOf(response.headers), body: Buffer.from(response.body) };
 }
 
 /** Answers of the app without a server in front of it, all of them asked for at once. */
@@ -193,15 +196,15 @@ async function inProcess(
   operation: string,
   requests: number,
   init: () => RequestInit,
-): Promise<readonly Answer[]> {
+): Promise<readonly OperationResponse[]> {
   const app = unconnectedApp();
   const { method, path } = await good(operation);
-  const answers = Array.from({ length: requests }, async () =>
+  const responses = Array.from({ length: requests }, async () =>
     app.fetch(new Request(`http://localhost${path}`, { method, duplex: 'half', ...init() } as RequestInit)),
   );
   return Promise.all(
-    answers.map(async (answer) => {
-      const { status, headers, body } = await answer;
+    responses.map(async (response) => {
+      const { status, headers, body } = await response;
       return { status, headers, body: new Uint8Array(await new Response(body).arrayBuffer()) };
     }),
   );
@@ -214,7 +217,7 @@ function clockOf(map: Uint8Array): string {
 }
 
 /** How each problem is brought about. */
-const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> = {
+const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationResponse>>> = {
   malformed_request: (operation) => raw(operation, {}),
   headers_too_large: (operation) => raw(operation, { host: 'a', 'x-large': 'a'.repeat(MAX_HEADER_BYTES) }),
   internal: async (operation) =>
@@ -264,20 +267,20 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<Answer>>> 
       'content-length': String(2 ** 30),
     }),
   incomplete_body: async (operation) => {
-    const [answer] = await inProcess(operation, 1, () => ({
+    const [response] = await inProcess(operation, 1, () => ({
       headers: { 'content-type': 'application/json' },
       body: new ReadableStream({ start: (controller) => controller.error(new Error('The client is gone.')) }),
     }));
-    if (answer === undefined) throw new Error('No answer.');
-    return answer;
+    if (response === undefined) throw new Error('No answer.');
+    return response;
   },
   overloaded: async (operation) => {
     const zeros = gzipSync(Buffer.alloc(64 * 1024));
-    const answers = await inProcess(operation, MAX_WAITING_INFLATES + 10, () => ({
+    const responses = await inProcess(operation, MAX_WAITING_INFLATES + 10, () => ({
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
       body: zeros,
     }));
-    const refused = answers.find(({ status }) => status === 503);
+    const refused = responses.find(({ status }) => status === 503);
     if (refused === undefined) throw new Error('Nobody was refused.');
     return refused;
   },
@@ -418,8 +421,8 @@ async function startNarrow(): Promise<void> {
   const head = await store.heads.read(BODILESS);
   if (head === undefined) throw new Error('No head.');
   for (let part = 0; part < head.body.parts; part++) {
-    const key = { bodyId: { B: bodyKey(head.body) }, part: { N: String(part) } };
-    await store.client.send(new DeleteItemCommand({ TableName: store.tables.bodies, Key: key }));
+    const key = { bodyId: { B: contentKey(head.body) }, part: { N: String(part) } };
+    await store.client.send(new DeleteItemCommand({ TableName: store.tables.contents, Key: key }));
   }
 }
 
@@ -433,10 +436,10 @@ describe('The document', () => {
   });
 
   it('is served, and is still the same for who has it', async () => {
-    const answer = await call('GET /openapi.json');
-    expect(described.check('GET /openapi.json', answer)).toEqual(document);
+    const response = await call('GET /openapi.json');
+    expect(described.check('GET /openapi.json', response)).toEqual(document);
     const again = await call('GET /openapi.json', (as) =>
-      withHeaders(as, { 'if-none-match': answer.headers.get('etag') ?? '' }),
+      withHeaders(as, { 'if-none-match': response.headers.get('etag') ?? '' }),
     );
     expect(again.status).toBe(304);
     described.check('GET /openapi.json', again);
@@ -458,13 +461,13 @@ describe('As described, a good request succeeds:', () => {
       undefined,
     ]) {
       for (const encoding of ['identity', 'gzip']) {
-        const answer = await call(operation, (as) =>
+        const response = await call(operation, (as) =>
           withHeaders(as, { ...(accept === undefined ? {} : { accept }), 'accept-encoding': encoding }),
         );
-        expect(answer.status).toBeLessThan(300);
-        const zipped = answer.headers.get('content-encoding') === 'gzip';
+        expect(response.status).toBeLessThan(300);
+        const zipped = response.headers.get('content-encoding') === 'gzip';
         if (encoding === 'identity') expect(zipped).toBe(false);
-        described.check(operation, zipped ? { ...answer, body: gunzipSync(answer.body) } : answer);
+        described.check(operation, zipped ? { ...response, body: gunzipSync(response.body) } : response);
       }
     }
   });
@@ -503,9 +506,9 @@ describe('As described, a good request succeeds:', () => {
   );
 
   it.each(['GET /v1/map', 'POST /v1/map/sync'])('%s, with a wait that is granted', async (operation) => {
-    const answer = await call(operation, (as) => withHeaders(as, { prefer: 'wait=1' }));
-    expect(answer.headers.get('preference-applied')).toBe('wait=1');
-    described.check(operation, answer);
+    const response = await call(operation, (as) => withHeaders(as, { prefer: 'wait=1' }));
+    expect(response.headers.get('preference-applied')).toBe('wait=1');
+    described.check(operation, response);
   });
 
   it.each(OPERATIONS.filter((operation) => exampleOf(operation) !== undefined))(
@@ -513,7 +516,7 @@ describe('As described, a good request succeeds:', () => {
     async (operation) => {
       const example = exampleOf(operation) as { clusterId?: string };
       const agent = await service.issue('AGENT', 'kops-l4');
-      const answer = await call(operation, (as) =>
+      const response = await call(operation, (as) =>
         withBody(
           withHeaders(
             { ...as, path: as.path.replace(encodeURIComponent(OWN), 'kops-l4') },
@@ -523,8 +526,8 @@ describe('As described, a good request succeeds:', () => {
           JSON.stringify(example),
         ),
       );
-      expect([200, 201]).toContain(answer.status);
-      described.check(operation, answer);
+      expect([200, 201]).toContain(response.status);
+      described.check(operation, response);
     },
   );
 
@@ -577,9 +580,9 @@ describe('As described, a good request succeeds:', () => {
       ['POST /v1/bundles/plan', ''],
       ['POST /v1/bundles/validate', ''],
     ] as const) {
-      const answer = await call(operation, (as) => ({ ...as, path: as.path + query }));
-      expect([operation, answer.status]).toEqual([operation, 200]);
-      described.check(operation, answer);
+      const response = await call(operation, (as) => ({ ...as, path: as.path + query }));
+      expect([operation, response.status]).toEqual([operation, 200]);
+      described.check(operation, response);
     }
   });
 
@@ -606,8 +609,8 @@ function exampleOf(operation: string): unknown {
   return described.operation(operation).requestBody?.content['application/json']?.example;
 }
 
-function isListed(answer: string): boolean {
-  return NOT_PROVOKED.some(([answers]) => answers.test(answer));
+function isListed(response: string): boolean {
+  return NOT_PROVOKED.some(([responses]) => responses.test(response));
 }
 
 /** Operations on which a problem can be tried at all, where those are not all. */
@@ -654,14 +657,17 @@ describe('As described, what goes wrong is told with its code:', () => {
 
 describe('Of what is described', () => {
   it('everything was seen, but for what is listed', () => {
-    expect(described.unseen.filter((answer) => !isListed(answer))).toEqual([]);
+    expect(described.unseen.filter((response) => !isListed(response))).toEqual([]);
   });
 
   it('what is listed is described, and was not seen', () => {
-    for (const [answers] of NOT_PROVOKED) {
-      const listed = [...described.described].filter((answer) => answers.test(answer));
-      expect([answers, listed.length > 0]).toEqual([answers, true]);
-      expect([answers, listed.filter((answer) => !described.unseen.includes(answer))]).toEqual([answers, []]);
+    for (const [responses] of NOT_PROVOKED) {
+      const listed = [...described.described].filter((response) => responses.test(response));
+      expect([responses, listed.length > 0]).toEqual([responses, true]);
+      expect([responses, listed.filter((response) => !described.unseen.includes(response))]).toEqual([
+        responses,
+        [],
+      ]);
     }
   });
 });

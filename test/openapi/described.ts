@@ -12,7 +12,7 @@ import { file_resourcemap_v1_service } from '../../functions/gen/resourcemap/v1/
 import { compileSchema, type Json, schemaFaults } from './schema-faults.ts';
 
 /** An answer, however it was got. */
-export interface Answer {
+export interface OperationResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Uint8Array;
@@ -127,7 +127,7 @@ export class DescribedService {
    *
    * @returns the body: parsed where it is JSON
    */
-  check(name: string, { status, headers, body }: Answer): Json {
+  check(name: string, { status, headers, body }: OperationResponse): Json {
     const response = this.#response(name, String(status));
     const text = Buffer.from(body).toString('utf8');
     expect(

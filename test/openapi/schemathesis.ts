@@ -65,8 +65,8 @@ async function pushSamples(service: GuardedService): Promise<string> {
     };
     const { clusterId } = snapshot.cluster;
     const token = await service.issue('AGENT', clusterId);
-    const answer = await service.call(`PUT /v1/clusters/${clusterId}/snapshot`, { token, body: snapshot });
-    if (answer.status !== 200) throw new Error(`${file} was refused: ${JSON.stringify(answer.body)}`);
+    const response = await service.call(`PUT /v1/clusters/${clusterId}/snapshot`, { token, body: snapshot });
+    if (response.status !== 200) throw new Error(`${file} was refused: ${JSON.stringify(response.body)}`);
     if (clusterId === AGENT_CLUSTER) agent = token;
   }
   return agent;

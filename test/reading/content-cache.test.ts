@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Fragment } from '../../functions/core/map/fragment.ts';
-import { BodyCache } from '../../functions/reading/content-cache.ts';
+import { ContentCache } from '../../functions/reading/content-cache.ts';
 
 function fragment(bytes = 1_000): Fragment {
   return Fragment.compress(Buffer.alloc(bytes, 'abcdefg'));
@@ -10,7 +10,7 @@ const held = fragment().heldBytes;
 
 describe('the body cache', () => {
   it('takes nothing in beyond its bytes, and keeps what it has', () => {
-    const cache = new BodyCache(2 * held);
+    const cache = new ContentCache(2 * held);
     for (const id of ['a', 'b', 'c']) cache.put(id, fragment());
     expect(cache.heldBytes).toBe(2 * held);
     expect([cache.get('a'), cache.get('b'), cache.get('c')].map((body) => body !== undefined)).toStrictEqual([
@@ -21,7 +21,7 @@ describe('the body cache', () => {
   });
 
   it('has room again once no head names a body any more', () => {
-    const cache = new BodyCache(2 * held);
+    const cache = new ContentCache(2 * held);
     cache.put('a', fragment());
     cache.putJson('a', fragment());
     cache.put('b', fragment());
@@ -33,7 +33,7 @@ describe('the body cache', () => {
   });
 
   it('counts the JSON form and the inflated bytes of a body, and gives them back', () => {
-    const cache = new BodyCache(10_000);
+    const cache = new ContentCache(10_000);
     const protobuf = fragment();
     const json = fragment(2_000);
     cache.put('a', protobuf);
@@ -48,7 +48,7 @@ describe('the body cache', () => {
   });
 
   it('keeps inflated bytes only where they fit, and of nothing that it does not have', () => {
-    const cache = new BodyCache(held + 999);
+    const cache = new ContentCache(held + 999);
     const body = fragment();
     const stranger = fragment(10);
     cache.put('a', body);

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { BodyLoads } from '../../functions/reading/content-loader.ts';
-import type { BodyRef } from '../../functions/storage/head.ts';
+import { ContentLoader } from '../../functions/reading/content-loader.ts';
+import type { ContentRef } from '../../functions/storage/head.ts';
 
-function ref(bodyId: string): BodyRef {
-  return { bodyId, parts: 1, rawBytes: 1, storedBytes: 1, crc32: 0, storedCrc32: 0, expiresAtS: 0 };
+function ref(contentId: string): ContentRef {
+  return { contentId, parts: 1, rawBytes: 1, storedBytes: 1, crc32: 0, storedCrc32: 0, expiresAtS: 0 };
 }
 
 /** Loads whose ends the test decides on. */
 function controlled() {
   const asked: string[][] = [];
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];
-  const loads = new BodyLoads((refs) => {
-    const ids = refs.map((each) => each.bodyId);
+  const loads = new ContentLoader((refs) => {
+    const ids = refs.map((each) => each.contentId);
     asked.push(ids);
     return new Promise((resolve, reject) => {
-      const bodies = new Map(ids.filter((id) => id !== 'missing').map((id) => [id, Buffer.from(id)]));
-      ends.push({ resolve: () => resolve(bodies), reject });
+      const contents = new Map(ids.filter((id) => id !== 'missing').map((id) => [id, Buffer.from(id)]));
+      ends.push({ resolve: () => resolve(contents), reject });
     });
   });
   return { loads, asked, ends };

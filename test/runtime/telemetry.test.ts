@@ -10,7 +10,7 @@ import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import { duringRequest, jsonLinesTelemetry, type Telemetry } from '../../functions/runtime/telemetry.ts';
 import { emfTelemetry } from '../../functions/runtime/telemetry-emf.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
-import { TrustStore } from '../../functions/storage/registrations.ts';
+import { RegistrationStore } from '../../functions/storage/registrations.ts';
 import { startIssuer } from '../auth/issuer.ts';
 import { snapshotOf } from '../core/snapshot/builders.ts';
 
@@ -84,12 +84,12 @@ describe.each<[string, string, () => Telemetry]>([
   it('has the id of the request that is answered, however deep in the code it is written, and of no other', async () => {
     const telemetry = telemetryOf();
     const ids: unknown[] = [];
-    const answer = async (): Promise<void> => {
+    const response = async (): Promise<void> => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       ids.push(...written(() => telemetry.warn('deep', {})).map(({ requestId }) => requestId));
     };
-    await Promise.all([duringRequest('first', answer), duringRequest('second', answer)]);
-    await answer();
+    await Promise.all([duringRequest('first', response), duringRequest('second', response)]);
+    await response();
     expect(ids).toEqual(['first', 'second', undefined]);
   });
 });
@@ -103,7 +103,7 @@ describe('What is logged of requests', () => {
   const app = createApp(telemetry, {
     kind: 'tokens',
     authenticator: new Authenticator({
-      trust: new TrustStore(nowhere, 'trust'),
+      trust: new RegistrationStore(nowhere, 'trust'),
       telemetry,
       now: Date.now,
       adminTokenSha256: tokenDigest(agent),
@@ -115,7 +115,7 @@ describe('What is logged of requests', () => {
   let jwt: string;
 
   beforeAll(async () => {
-    const store = storeOn(nowhere, { heads: 'heads', bodies: 'bodies', shards: 1 });
+    const store = storeOn(nowhere, { heads: 'heads', contents: 'bodies', shards: 1 });
     for (const each of [app, open]) {
       pushRoutes(each, { store, telemetry, now: Date.now });
       mapRoutes(each, { store, telemetry, now: Date.now, cacheBytes: 1_000 });
@@ -140,7 +140,7 @@ describe('What is logged of requests', () => {
     const json = `{"cluster":{"clusterId":"c1","displayName":"${SECRET}"},"${SECRET}":1}`;
     const unknown = newToken();
     const tokens = [agent, unknown, jwt, `${jwt.slice(0, -4)}AAAA`, SECRET, `Basic ${SECRET}`];
-    const bodies: [string, Uint8Array | string, Record<string, string>][] = [
+    const contents: [string, Uint8Array | string, Record<string, string>][] = [
       ['application/x-protobuf', snapshot, {}],
       ['application/x-protobuf', valid, {}],
       ['application/x-protobuf', gzipSync(valid), { 'content-encoding': 'gzip' }],
@@ -150,9 +150,9 @@ describe('What is logged of requests', () => {
     ];
     const statuses = new Set<number>();
     for (const token of tokens) {
-      for (const [type, body, headers] of bodies) {
+      for (const [type, body, headers] of contents) {
         for (const target of [app, open]) {
-          const answer = await target.request('/v1/clusters/c1/snapshot', {
+          const response = await target.request('/v1/clusters/c1/snapshot', {
             method: 'PUT',
             headers: {
               'content-type': type,
@@ -161,8 +161,8 @@ describe('What is logged of requests', () => {
             },
             body: body as string | Uint8Array<ArrayBuffer>,
           });
-          statuses.add(answer.status);
-          expect(answer.headers.get('x-request-id')).toMatch(/./);
+          statuses.add(response.status);
+          expect(response.headers.get('x-request-id')).toMatch(/./);
         }
       }
     }
@@ -176,10 +176,10 @@ describe('What is logged of requests', () => {
   }, 60_000);
 
   it('is found by the id in the answer, which is the caller’s own where it sends one', async () => {
-    const answer = await open.request('/v1/map', { headers: { 'x-request-id': 'mine-1' } });
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('x-request-id')).toBe('mine-1');
-    expect(await answer.json()).toMatchObject({ code: 'store_unavailable', requestId: 'mine-1' });
+    const response = await open.request('/v1/map', { headers: { 'x-request-id': 'mine-1' } });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('x-request-id')).toBe('mine-1');
+    expect(await response.json()).toMatchObject({ code: 'store_unavailable', requestId: 'mine-1' });
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       level: 'error',
       message: 'request failed',

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import { StoreUnavailableError } from '../../functions/storage/errors.ts';
 
-const TABLES = { heads: 'heads', bodies: 'bodies', shards: 1 };
+const TABLES = { heads: 'heads', contents: 'bodies', shards: 1 };
 
 describe('A store whose DynamoDB', () => {
   it('refuses connections is unavailable, and the cause is kept for the log', async () => {

@@ -6,8 +6,8 @@ import {
   headToItem,
   type Item,
   itemBytes,
-  retiredFromItem,
-  retiredToItem,
+  tombstoneFromItem,
+  tombstoneToItem,
   UnreadableHeadError,
   WRITE_UNIT_BYTES,
 } from '../../functions/storage/head-item.ts';
@@ -27,7 +27,7 @@ const head: fc.Arbitrary<Head> = fc.record(
     receivedAtMs: integer,
     contentSince: fc.record({ counter: uint(64n), atMs: integer }),
     body: fc.record({
-      bodyId: fc
+      contentId: fc
         .uint8Array({ minLength: 32, maxLength: 32 })
         .map((bytes) => Buffer.from(bytes).toString('hex')),
       parts: fc.nat(1_000),
@@ -146,8 +146,8 @@ describe('the item of a head', () => {
       clusterId: 'c1',
       highWater: 18_446_744_073_709_551_614n,
       collectedAtNanos: -1n,
-      bodyId: 'ab'.repeat(32),
+      contentId: 'ab'.repeat(32),
     };
-    expect(retiredFromItem(retiredToItem(mark, 'retired#0'))).toEqual(mark);
+    expect(tombstoneFromItem(tombstoneToItem(mark, 'retired#0'))).toEqual(mark);
   });
 });

@@ -10,7 +10,7 @@ export function headOfManyModels(models: number): Head {
     receivedAtMs: NOW_MS,
     contentSince: { counter: 18_446_744_073_709_551_613n, atMs: NOW_MS },
     body: {
-      bodyId: 'ab'.repeat(32),
+      contentId: 'ab'.repeat(32),
       parts: 115,
       rawBytes: 41_943_040,
       storedBytes: 40_000_001,

@@ -22,25 +22,25 @@ export function bundleCommand(): Command {
         'a Bundle in ProtoJSON, or a whole question (ValidateBundleRequest); - is standard input',
       ),
   ).action(async (file: string, options: GlobalOptions) => {
-    const question = await validateQuestion(file);
-    const result = await clientOf(options).validateBundle(question);
+    const request = await validateRequest(file);
+    const result = await clientOf(options).validateBundle(request);
     if (result.errors.length > 0) process.exitCode = EXIT.refused;
     if (options.json)
       return print(toJsonString(ValidationResultSchema, result, { alwaysEmitImplicit: true }));
-    for (const line of validationLines(question.bundle?.bundleId || file, result)) print(line);
+    for (const line of validationLines(request.bundle?.bundleId || file, result)) print(line);
   });
   const plan = withGlobalOptions(
     new Command('plan')
       .description('tell where bundles would land now; exits with 1 unless all of all bundles has a place')
       .argument('<file>', 'a Bundle in ProtoJSON, or a whole question (PlanRequest); - is standard input'),
   ).action(async (file: string, options: GlobalOptions) => {
-    const answer = await clientOf(options).planBundles(await planQuestion(file));
+    const response = await clientOf(options).planBundles(await planRequestFrom(file));
     // A primary without its backup is no yes. A bundle that is being deleted asks for no place.
-    if (!answer.bundles.every(({ outcome }) => outcome === 'placed' || outcome === 'skipped')) {
+    if (!response.bundles.every(({ outcome }) => outcome === 'placed' || outcome === 'skipped')) {
       process.exitCode = EXIT.refused;
     }
-    if (options.json) return print(toJsonString(PlanResponseSchema, answer, { alwaysEmitImplicit: true }));
-    for (const line of planLines(answer)) print(line);
+    if (options.json) return print(toJsonString(PlanResponseSchema, response, { alwaysEmitImplicit: true }));
+    for (const line of planLines(response)) print(line);
   });
   return new Command('bundle')
     .description('ask whether workloads can be placed, and where')
@@ -48,14 +48,14 @@ export function bundleCommand(): Command {
     .addCommand(plan);
 }
 
-async function validateQuestion(file: string) {
+async function validateRequest(file: string) {
   const bytes = await readInput(file);
   return hasAnyName(bytes, ['bundle', 'pools'])
     ? messageOf(ValidateBundleRequestSchema, file, bytes)
     : { bundle: messageOf(BundleSchema, file, bytes) };
 }
 
-async function planQuestion(file: string): Promise<MessageInitShape<typeof PlanRequestSchema>> {
+async function planRequestFrom(file: string): Promise<MessageInitShape<typeof PlanRequestSchema>> {
   const bytes = await readInput(file);
   return hasAnyName(bytes, ['bundles', 'services', 'pools', 'candidates'])
     ? messageOf(PlanRequestSchema, file, bytes)

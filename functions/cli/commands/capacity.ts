@@ -29,15 +29,15 @@ export function capacityCommand(): Command {
   ).action(async (options: CapacityCommandOptions) => {
     const names = (options.groupBy ?? '').split(',').filter((name) => name !== '');
     const groupBy = names.map((name) => oneOf('--group-by', GROUP_KEYS, name.trim().replaceAll('-', '_')));
-    const answer = await clientOf(options).capacity({ filter: targetFilterOf(options), groupBy });
+    const response = await clientOf(options).capacity({ filter: targetFilterOf(options), groupBy });
     if (options.json) {
-      return print(toJsonString(CapacityResponseSchema, answer, { alwaysEmitImplicit: true }));
+      return print(toJsonString(CapacityResponseSchema, response, { alwaysEmitImplicit: true }));
     }
     print(
       groupBy.length === 0
-        ? targetTable(answer.targets)
+        ? targetTable(response.targets)
         : groupTable(
-            answer.groups,
+            response.groups,
             groupBy.map((key) => (GroupKey[key] ?? '').replaceAll('_', ' ')),
           ),
     );

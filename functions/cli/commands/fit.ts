@@ -24,7 +24,7 @@ interface FitOptions extends GlobalOptions, TargetOptions {
   readonly release: readonly string[];
 }
 
-type FitQuestion = MessageInitShape<typeof RequestSchema>;
+type ParsedFitRequest = MessageInitShape<typeof RequestSchema>;
 
 export function fitCommand(): Command {
   return withGlobalOptions(
@@ -46,18 +46,18 @@ export function fitCommand(): Command {
         ),
     ),
   ).action(async (file: string | undefined, options: FitOptions) => {
-    const answer = await clientOf(options).fit(await questionOf(file, options));
+    const response = await clientOf(options).fit(await requestOf(file, options));
     // A script asks for a yes; no and undecided are both none.
-    if (!answer.shapes.every(({ fits }) => fits === true)) process.exitCode = EXIT.refused;
-    if (options.json) return print(toJsonString(FitResponseSchema, answer, { alwaysEmitImplicit: true }));
-    for (const [index, shape] of answer.shapes.entries()) {
+    if (!response.shapes.every(({ fits }) => fits === true)) process.exitCode = EXIT.refused;
+    if (options.json) return print(toJsonString(FitResponseSchema, response, { alwaysEmitImplicit: true }));
+    for (const [index, shape] of response.shapes.entries()) {
       if (index > 0) print('');
       for (const line of fitLines(shape, index)) print(line);
     }
   });
 }
 
-async function questionOf(file: string | undefined, options: FitOptions): Promise<FitQuestion> {
+async function requestOf(file: string | undefined, options: FitOptions): Promise<ParsedFitRequest> {
   if (file !== undefined && options.pods !== undefined) {
     throw new UsageError('Give a file or --pods, not both: the file says what the pods are.');
   }

@@ -33,25 +33,26 @@ export function getCommand(): Command {
     ),
   ).action(async (options: GetOptions) => {
     if (options.watch) return watch(options);
-    const answer = await clientOf(options).map({ filter: filterOf(options) });
+    const response = await clientOf(options).map({ filter: filterOf(options) });
     // Without an etag of ours there is no "not modified".
-    if (answer.kind !== 'map') return;
-    if (options.output !== undefined) await save(options.output, answer.map);
-    if (options.json) return print(toJsonString(GlobalResourceMapSchema, answer.map));
-    if (options.output === undefined) print(mapTable(answer.map));
-    else print(`${answer.map.clusterResourceMaps.length} clusters written to ${options.output}`);
+    if (response.kind !== 'map') return;
+    if (options.output !== undefined) await save(options.output, response.map);
+    if (options.json) return print(toJsonString(GlobalResourceMapSchema, response.map));
+    if (options.output === undefined) print(mapTable(response.map));
+    else print(`${response.map.clusterResourceMaps.length} clusters written to ${options.output}`);
   });
 }
 
 /** Ends at Ctrl-C, or where the service refuses. */
 async function watch(options: GetOptions): Promise<void> {
   const replica = new MapReplica(clientOf(options), { filter: filterOf(options) });
-  let told = false;
+  let reported = false;
   for await (const event of replica.changes()) {
     if (options.json) print(eventJson(event));
     // A person has seen that the replica is complete, unless something came between.
-    else if (event.kind !== 'complete' || !told) print(eventLine(event));
-    told = event.kind === 'complete' || (told && event.kind !== 'mismatch' && event.kind !== 'unreachable');
+    else if (event.kind !== 'complete' || !reported) print(eventLine(event));
+    reported =
+      event.kind === 'complete' || (reported && event.kind !== 'mismatch' && event.kind !== 'unreachable');
   }
 }
 

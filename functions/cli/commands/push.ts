@@ -10,7 +10,7 @@ import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
 import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import { PushOutcome, type PushResult, PushResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { findingLines, tellFailureOf, UsageError } from '../failure.ts';
+import { findingLines, reportFailureOf, UsageError } from '../failure.ts';
 import { problemLine, resultLine } from '../file-result.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { print } from '../print.ts';
@@ -65,7 +65,7 @@ async function pushFile(client: Client, file: string, options: PushOptions): Pro
     return EXIT.ok;
   } catch (error) {
     if (options.json) print(problemLine(file, error));
-    const exitCode = tellFailureOf(file, error);
+    const exitCode = reportFailureOf(file, error);
     if (!options.bump && isCounterConflict(error))
       process.stderr.write('  --bump goes on above the high-water mark.\n');
     return exitCode;

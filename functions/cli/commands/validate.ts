@@ -4,7 +4,7 @@ import type { Findings } from '../../core/findings.ts';
 import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
 import { FindingSchema, ValidateResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { findingLines, tellFailureOf } from '../failure.ts';
+import { findingLines, reportFailureOf } from '../failure.ts';
 import { problemLine, resultLine } from '../file-result.ts';
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
@@ -42,7 +42,7 @@ async function validateFile(file: string, { strict, json }: ValidateOptions): Pr
     return found.rejects === 0 ? EXIT.ok : EXIT.refused;
   } catch (error) {
     if (json) print(problemLine(file, error, { valid: false }));
-    return tellFailureOf(file, error);
+    return reportFailureOf(file, error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Finds where a question that is true up to some number stops being true, when some answers may be undecided. */
 
 /** An answer that is proven, or was not reached within the bound on work. */
-export type Answer = 'yes' | 'no' | 'undecided';
+export type Verdict = 'yes' | 'no' | 'undecided';
 
 /** `atLeast` is shown and above `atMost` it is disproven; they are equal where the number is exact. */
 export interface Bounds {
@@ -13,7 +13,7 @@ export interface Bounds {
  * The largest n ≤ `upTo` for which `holds(n)`, for a question that is true of 0 (and of
  * `known`) and, once false, stays false. Undecided answers are searched around on both sides.
  */
-export function largest(upTo: number, holds: (n: number) => Answer, known = 0): Bounds {
+export function largest(upTo: number, holds: (n: number) => Verdict, known = 0): Bounds {
   let yes = known;
   let no = upTo + 1;
   // The undecided numbers met so far, as an interval; only what lies outside of it is asked next.
@@ -21,12 +21,12 @@ export function largest(upTo: number, holds: (n: number) => Answer, known = 0): 
   for (;;) {
     const n = nextToAsk(yes, no, open);
     if (n === undefined) return { atLeast: yes, atMost: no - 1 };
-    const answer = holds(n);
-    if (answer === 'undecided') {
+    const response = holds(n);
+    if (response === 'undecided') {
       open = { first: Math.min(n, open?.first ?? n), last: Math.max(n, open?.last ?? n) };
       continue;
     }
-    if (answer === 'yes') yes = n;
+    if (response === 'yes') yes = n;
     else no = n;
     if (open !== undefined && (open.last < yes || open.first > no)) open = undefined;
   }
@@ -36,15 +36,15 @@ export function largest(upTo: number, holds: (n: number) => Answer, known = 0): 
  * The smallest n ≤ `upTo` for which `holds(n)`, for a question that, once true, stays true.
  * Below `atLeast` it is disproven and at `atMost` it is shown; `upTo + 1` stands for none.
  */
-export function smallest(upTo: number, holds: (n: number) => Answer): Bounds {
+export function smallest(upTo: number, holds: (n: number) => Verdict): Bounds {
   if (holds(0) === 'yes') return { atLeast: 0, atMost: 0 };
   const { atLeast, atMost } = largest(upTo, (n) => opposite(holds(n)));
   return { atLeast: atLeast + 1, atMost: atMost + 1 };
 }
 
-function opposite(answer: Answer): Answer {
-  if (answer === 'undecided') return answer;
-  return answer === 'yes' ? 'no' : 'yes';
+function opposite(response: Verdict): Verdict {
+  if (response === 'undecided') return response;
+  return response === 'yes' ? 'no' : 'yes';
 }
 
 function nextToAsk(

@@ -5,7 +5,7 @@
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
 import type { Piece } from './pieces.ts';
 import { rfc3339 } from './rfc3339.ts';
-import type { SyncAnswer } from './sync.ts';
+import type { SyncResult } from './sync.ts';
 import { ByteWriter } from './wire.ts';
 
 /** A GlobalResourceMap: the clusters in the order of their ids, then the clock in the same order. */
@@ -41,18 +41,18 @@ export function spliceClockJson(versions: readonly ClusterVersion[]): Piece[] {
 }
 
 /** A SyncResponse. */
-export function spliceSyncJson(answer: SyncAnswer): Piece[] {
+export function spliceSyncJson(response: SyncResult): Piece[] {
   const writer = new ByteWriter();
   const pieces: Piece[] = [];
   writer.text('{"changed":[');
-  clusters(pieces, writer, answer.changed);
+  clusters(pieces, writer, response.changed);
   writer.text('],"refreshed":[');
-  list(writer, answer.refreshed, (each) => {
+  list(writer, response.refreshed, (each) => {
     writer.text(`{"clusterId":${JSON.stringify(each.clusterId)},${version(each)}}`);
   });
   writer.text('],"omitted":[');
-  list(writer, answer.omitted, (clusterId) => writer.text(JSON.stringify(clusterId)));
-  writer.text(`],"complete":${answer.complete},"etag":${JSON.stringify(answer.etag)}}`);
+  list(writer, response.omitted, (clusterId) => writer.text(JSON.stringify(clusterId)));
+  writer.text(`],"complete":${response.complete},"etag":${JSON.stringify(response.etag)}}`);
   pieces.push(writer.cut());
   return pieces;
 }

@@ -7,7 +7,7 @@
 import { type TimestampFields, timestampFields } from '../timestamp.ts';
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
 import type { Piece } from './pieces.ts';
-import type { SyncAnswer } from './sync.ts';
+import type { SyncResult } from './sync.ts';
 import { ByteWriter, tag, varint64Bytes, varintBytes, WIRE_LENGTH_DELIMITED, WIRE_VARINT } from './wire.ts';
 
 const MAP = {
@@ -57,11 +57,11 @@ export function spliceClockProtobuf(versions: readonly ClusterVersion[]): Piece[
 }
 
 /** A SyncResponse. */
-export function spliceSyncProtobuf(answer: SyncAnswer): Piece[] {
+export function spliceSyncProtobuf(response: SyncResult): Piece[] {
   const writer = new ByteWriter();
   const pieces: Piece[] = [];
-  for (const entry of answer.changed) cluster(pieces, writer, SYNC.changed, entry);
-  for (const each of answer.refreshed) {
+  for (const entry of response.changed) cluster(pieces, writer, SYNC.changed, entry);
+  for (const each of response.refreshed) {
     const time = timeOf(each);
     const idBytes = Buffer.byteLength(each.clusterId, 'utf8');
     writer.byte(SYNC.refreshed);
@@ -70,16 +70,16 @@ export function spliceSyncProtobuf(answer: SyncAnswer): Piece[] {
     writer.lengthPrefixedText(each.clusterId);
     version(writer, REFRESHED, each, time);
   }
-  for (const clusterId of answer.omitted) {
+  for (const clusterId of response.omitted) {
     writer.byte(SYNC.omitted);
     writer.lengthPrefixedText(clusterId);
   }
-  if (answer.complete) {
+  if (response.complete) {
     writer.byte(SYNC.complete);
     writer.byte(1);
   }
   writer.byte(SYNC.etag);
-  writer.lengthPrefixedText(answer.etag);
+  writer.lengthPrefixedText(response.etag);
   pieces.push(writer.cut());
   return pieces;
 }

@@ -25,7 +25,7 @@ export interface SyncHead extends ClusterVersion, FilterFacts {
 }
 
 /** What the caller asks. */
-export interface SyncQuestion<H extends SyncHead> {
+export interface SyncInput<H extends SyncHead> {
   /** Every cluster that is in the map, in any order, each once. */
   readonly heads: readonly H[];
   /** What the caller has: counter by cluster id. */
@@ -54,7 +54,7 @@ export interface SyncPlan<H extends SyncHead> {
 }
 
 /** An answer with its snapshots at hand, ready to be spliced. */
-export interface SyncAnswer {
+export interface SyncResult {
   readonly changed: readonly MapEntry[];
   readonly refreshed: readonly ClusterVersion[];
   readonly omitted: readonly string[];
@@ -76,9 +76,9 @@ const VERSION_BYTES = 32;
  * table was restored to an earlier point, or the caller's clock is damaged. What the caller
  * holds then says nothing about what is here, so the snapshot is sent whole.
  */
-export function planSync<H extends SyncHead>(question: SyncQuestion<H>): SyncPlan<H> {
-  const { callerClock, filter, format, maxBytes, snapshotBytes } = question;
-  const heads = question.heads.filter(matcher(filter));
+export function planSync<H extends SyncHead>(request: SyncInput<H>): SyncPlan<H> {
+  const { callerClock, filter, format, maxBytes, snapshotBytes } = request;
+  const heads = request.heads.filter(matcher(filter));
 
   const differing: H[] = [];
   const refreshed: H[] = [];

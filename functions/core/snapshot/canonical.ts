@@ -80,7 +80,7 @@ const orderOf = new Map(CANONICAL_ORDERS.map((order) => [order.field, order.keys
  * `logical_counter` are left out, everything else is in canonical order. Unknown
  * fields are kept, by field number. Reorders the given message in place.
  */
-export function encodeBody(snapshot: ClusterResourceMap): Uint8Array {
+export function encodeContent(snapshot: ClusterResourceMap): Uint8Array {
   orderMessage(ClusterResourceMapSchema, snapshot);
   return toBinary(ClusterResourceMapSchema, {
     ...snapshot,

@@ -9,9 +9,9 @@ import { constants, crc32, deflateRaw } from 'node:zlib';
 const deflateRawAsync = promisify(deflateRaw);
 
 /** An encoded body with everything that its head must know of it. */
-export interface EncodedBody {
+export interface EncodedContent {
   /** SHA-256 over cluster id and body, in hex. */
-  readonly bodyId: string;
+  readonly contentId: string;
   /** Raw deflate, ended on a byte boundary by a sync flush, so that such pieces can be joined. */
   readonly deflated: Uint8Array;
   /** Bytes before deflating. */
@@ -24,7 +24,7 @@ export interface EncodedBody {
  * The name of a body. Both parts are length-prefixed (32 bits, big-endian), so that
  * no two pairs of cluster id and body run together into the same input.
  */
-export function bodyIdOf(clusterId: string, body: Uint8Array): string {
+export function contentIdOf(clusterId: string, body: Uint8Array): string {
   const id = Buffer.from(clusterId, 'utf8');
   return createHash('sha256').update(length(id)).update(id).update(length(body)).update(body).digest('hex');
 }
@@ -36,7 +36,7 @@ function length(bytes: Uint8Array): Buffer {
 }
 
 /** Deflates a body that is about to be stored. */
-export async function deflateBody(bodyId: string, body: Uint8Array): Promise<EncodedBody> {
+export async function deflateContent(contentId: string, body: Uint8Array): Promise<EncodedContent> {
   const deflated = await deflateRawAsync(body, { finishFlush: constants.Z_SYNC_FLUSH });
-  return { bodyId, deflated, rawBytes: body.length, crc32: crc32(body) };
+  return { contentId, deflated, rawBytes: body.length, crc32: crc32(body) };
 }

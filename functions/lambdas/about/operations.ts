@@ -7,7 +7,7 @@ export const ABOUT_OPERATIONS = {
     tag: 'about',
     summary: 'List what there is',
     description: 'The name of the service and the routes of its API.',
-    answers: {
+    responses: {
       200: {
         description: 'Name and routes.',
         body: {
@@ -27,7 +27,7 @@ export const ABOUT_OPERATIONS = {
     tag: 'about',
     summary: 'Ask whether the service is up',
     description: 'Says that requests are answered. The store is not asked.',
-    answers: {
+    responses: {
       200: {
         description: 'It is.',
         body: { type: 'object', properties: { status: { const: 'ok' } }, required: ['status'] },
@@ -41,7 +41,7 @@ export const ABOUT_OPERATIONS = {
     summary: 'Fetch this document',
     description: 'The description of the API in OpenAPI 3.1.',
     headers: ['IfNoneMatch'],
-    answers: {
+    responses: {
       200: {
         description: 'The document.',
         body: {

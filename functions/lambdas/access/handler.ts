@@ -2,10 +2,10 @@
 import { createApp } from '../../http/app.ts';
 import { deployedAccess } from '../../http/deployed-auth.ts';
 import { lambdaHandler } from '../../http/lambda.ts';
-import { trustFromEnvironment } from '../../runtime/settings.ts';
+import { registrationsFromEnvironment } from '../../runtime/settings.ts';
 import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
 import { dynamoClient } from '../../storage/client.ts';
-import { TrustStore } from '../../storage/registrations.ts';
+import { RegistrationStore } from '../../storage/registrations.ts';
 import { accessRoutes } from './routes.ts';
 
 const telemetry = emfTelemetry('access');
@@ -13,7 +13,7 @@ const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
 const access = deployedAccess(process.env, dynamo, telemetry);
 const app = createApp(telemetry, access);
 accessRoutes(app, {
-  trust: new TrustStore(dynamo, trustFromEnvironment(process.env).table),
+  trust: new RegistrationStore(dynamo, registrationsFromEnvironment(process.env).table),
   telemetry,
   now: Date.now,
   loopbackIssuers: false,

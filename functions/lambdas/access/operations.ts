@@ -26,7 +26,7 @@ export const ACCESS_OPERATIONS = {
       role: 'ROLE_AGENT',
       clusterId: 'kops-l4',
     },
-    answers: {
+    responses: {
       201: { description: 'The registration.', body: RegistrationSchema, headers: MESSAGE_HEADERS },
     },
     problems: ['invalid_grant_request', 'grant_exists'],
@@ -36,7 +36,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'access',
     summary: 'List the registrations',
     description: 'All identities that others vouch for.',
-    answers: {
+    responses: {
       200: { description: 'All of them.', body: RegistrationListSchema, headers: MESSAGE_HEADERS },
     },
     problems: [],
@@ -46,7 +46,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'access',
     summary: 'Remove a registration',
     description: 'An id of which several registrations have the beginning is refused.',
-    answers: { 204: GONE },
+    responses: { 204: GONE },
     problems: ['grant_not_found'],
   },
   'POST /v1/tokens': {
@@ -56,7 +56,7 @@ export const ACCESS_OPERATIONS = {
     description: 'The token is in the answer, this once: the service keeps its digest alone.',
     body: IssueTokenRequestSchema,
     example: { role: 'ROLE_SCHEDULER', note: 'the scheduler in eu-west-1', lifetime: '2592000s' },
-    answers: {
+    responses: {
       201: { description: 'The token.', body: IssuedTokenSchema, headers: MESSAGE_HEADERS },
     },
     problems: ['invalid_grant_request'],
@@ -66,7 +66,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'access',
     summary: 'List the tokens',
     description: 'All tokens that the service issued, expired ones too, without the tokens themselves.',
-    answers: {
+    responses: {
       200: { description: 'All of them.', body: TokenListSchema, headers: MESSAGE_HEADERS },
     },
     problems: [],
@@ -76,7 +76,7 @@ export const ACCESS_OPERATIONS = {
     tag: 'access',
     summary: 'Revoke a token',
     description: 'An id of which several tokens have the beginning is refused.',
-    answers: { 204: GONE },
+    responses: { 204: GONE },
     problems: ['grant_not_found'],
   },
 } as const satisfies Operations;

@@ -22,11 +22,11 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { respond } from '../../http/respond.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
-import type { TrustStore } from '../../storage/registrations.ts';
+import type { RegistrationStore } from '../../storage/registrations.ts';
 import { type Asked, registrationOf, tokenOf } from './registration-request.ts';
 
 export interface AccessDeps {
-  readonly trust: TrustStore;
+  readonly trust: RegistrationStore;
   readonly telemetry: Telemetry;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -37,7 +37,7 @@ export interface AccessDeps {
 }
 
 /** Hex digits that name a registration or token: as many as a list shows, and no two of a million begin alike. */
-const GRANT_ID = /^[0-9a-f]{12,64}$/;
+const REGISTRATION_ID = /^[0-9a-f]{12,64}$/;
 
 export function accessRoutes(
   app: App,
@@ -48,14 +48,14 @@ export function accessRoutes(
     return { by: principal.kind === 'caller' ? principal.id : 'anyone', nowMs: now() };
   };
   /** Who changed what: the log is the only place that remembers it. */
-  const record = (c: Context<AppEnv>, change: string, grant: string): void => {
+  const record = (c: Context<AppEnv>, change: string, record: string): void => {
     changed();
-    telemetry.warn(change, { grant, by: asked(c).by });
+    telemetry.warn(change, { record, by: asked(c).by });
   };
   const remove = async (c: Context<AppEnv>, kind: 'registration' | 'token'): Promise<Response> => {
     refuseUnknownParameters(c, []);
     const id = c.req.param('id') ?? '';
-    const found = GRANT_ID.test(id) ? await trust.remove(kind, id) : 0;
+    const found = REGISTRATION_ID.test(id) ? await trust.remove(kind, id) : 0;
     if (found !== 1) {
       throw new ResourceMapError(
         'grant_not_found',
@@ -98,9 +98,9 @@ export function accessRoutes(
     if (!(await trust.add(token))) throw new Error('A new token has the digest of another one.');
     record(c, 'token issued', token.id);
     const issued = create(IssuedTokenSchema, { token: tokenMessage(token), secret });
-    const answer = respond(c, IssuedTokenSchema, issued, 201);
-    answer.headers.set('cache-control', 'no-store');
-    return answer;
+    const response = respond(c, IssuedTokenSchema, issued, 201);
+    response.headers.set('cache-control', 'no-store');
+    return response;
   });
 
   app.get('/v1/tokens', async (c) => {

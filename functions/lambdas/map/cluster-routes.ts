@@ -24,7 +24,7 @@ import { wantedForm } from './map-request.ts';
 import type { MapDeps } from './routes.ts';
 import { standingWarnings } from './standing-warnings.ts';
 
-export function clusterRoutes(app: App, map: MapReader, { store, now, maxAnswerBytes }: MapDeps): void {
+export function clusterRoutes(app: App, map: MapReader, { store, now, maxResponseBytes }: MapDeps): void {
   app.get('/v1/clusters', async (c) => {
     refuseUnknownParameters(c, []);
     const principal = c.get('principal');
@@ -56,7 +56,7 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxAnswerB
     return sendEncoded(c, encodePieces(splice(entry), wanted.zipped), {
       zipped: wanted.zipped,
       headers: { 'content-type': wanted.contentType },
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
       remedy: 'send Accept-Encoding: gzip',
     });
   });

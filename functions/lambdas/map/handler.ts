@@ -2,7 +2,7 @@
 import { createApp } from '../../http/app.ts';
 import { deployedAccess } from '../../http/deployed-auth.ts';
 import { lambdaHandler } from '../../http/lambda.ts';
-import { MAX_LAMBDA_ANSWER_BYTES } from '../../http/limits.ts';
+import { MAX_LAMBDA_RESPONSE_BYTES } from '../../http/limits.ts';
 import { cacheBytesOf, tablesFromEnvironment } from '../../runtime/settings.ts';
 import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
 import { dynamoClient, storeOn } from '../../storage/client.ts';
@@ -16,7 +16,7 @@ mapRoutes(app, {
   telemetry,
   now: Date.now,
   cacheBytes: cacheBytesOf(process.env),
-  maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES,
+  maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES,
 });
 
 export const handler = lambdaHandler(app);

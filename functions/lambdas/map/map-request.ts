@@ -5,8 +5,8 @@ import { acceptsGzip, type ResponseFormat, responseFormat } from '../../http/med
 import { preferredWaitSeconds } from '../../http/prefer.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import { REVALIDATE } from '../../http/send-pieces.ts';
-import type { ChangeSignal, Patience } from '../../http/wait.ts';
-import type { BodyForm } from '../../reading/map-reader.ts';
+import type { ChangeSignal, WaitOptions } from '../../http/wait.ts';
+import type { ContentFormat } from '../../reading/map-reader.ts';
 
 const FILTER_PARAMETERS = ['cluster', 'provider', 'region', 'site', 'accelerator_model'] as const;
 
@@ -32,18 +32,18 @@ export function filterOf(c: Context): MapFilter {
  *
  * @throws ResourceMapError `not_acceptable`
  */
-export function wantedForm(c: Context): BodyForm & ResponseFormat {
+export function wantedForm(c: Context): ContentFormat & ResponseFormat {
   return { ...responseFormat(c), zipped: acceptsGzip(c) };
 }
 
 /** How long the client lets us wait, and the header that says how long we took it to be. */
-export function patienceOf(
+export function waitOptionsOf(
   c: Context,
   changes: ChangeSignal,
-): { readonly patience: Patience; readonly headers: Readonly<Record<string, string>> } {
+): { readonly waitOptions: WaitOptions; readonly headers: Readonly<Record<string, string>> } {
   const seconds = preferredWaitSeconds(c);
   return {
-    patience: { changes, waitMs: seconds * 1_000, signal: c.req.raw.signal },
+    waitOptions: { changes, waitMs: seconds * 1_000, signal: c.req.raw.signal },
     headers: seconds === 0 ? {} : { 'preference-applied': `wait=${seconds}` },
   };
 }

@@ -7,57 +7,57 @@ import type { App } from '../../http/app.ts';
 import { knownRepresentations } from '../../http/conditional.ts';
 import { encodePieces, type SendOptions, sendEncoded } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
-import type { WaitPlaces } from '../../http/wait-limiter.ts';
+import type { WaitLimiter } from '../../http/wait-limiter.ts';
 import { entryOf, filterFacts, type MapReader, versionOf } from '../../reading/map-reader.ts';
-import { filterOf, notModified, patienceOf, wantedForm } from './map-request.ts';
-import type { AnswerCache } from './response-cache.ts';
+import { filterOf, notModified, waitOptionsOf, wantedForm } from './map-request.ts';
+import type { ResponseCache } from './response-cache.ts';
 
 export interface MapRouteDeps {
   readonly map: MapReader;
-  readonly answers: AnswerCache;
+  readonly responses: ResponseCache;
   readonly changes: ChangeSignal;
-  readonly waits: WaitPlaces;
-  readonly maxAnswerBytes: number | undefined;
+  readonly waits: WaitLimiter;
+  readonly maxResponseBytes: number | undefined;
 }
 
-export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerBytes }: MapRouteDeps): void {
+export function mapRoute(app: App, { map, responses, changes, waits, maxResponseBytes }: MapRouteDeps): void {
   app.get('/v1/map', async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);
     const isKnown = knownRepresentations(c);
-    const { patience, headers } = patienceOf(c, changes);
+    const { waitOptions, headers } = waitOptionsOf(c, changes);
     const look = async () => {
       const heads = narrow(await map.includedHeads(), filter, filterFacts);
       return { heads, etag: clockEtag(heads.map(versionOf), filter, wanted.format) };
     };
-    const { heads, etag } = await waits.lookUntil(
+    const { heads, etag } = await waits.pollUntil(
       c.get('principal'),
       look,
       (seen) => !isKnown(seen.etag),
-      patience,
+      waitOptions,
     );
     if (isKnown(etag)) return notModified(c, etag, headers);
 
     const sendAs = (sentEtag: string): SendOptions => ({
       zipped: wanted.zipped,
       headers: { ...headers, 'content-type': wanted.contentType, etag: sentEtag },
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
       remedy: wanted.zipped
         ? 'fetch it in parts with POST /v1/map/sync, or narrow it with a filter'
         : 'send Accept-Encoding: gzip, fetch it in parts with POST /v1/map/sync, or narrow it with a filter',
     });
-    const finished = answers.get(etag, wanted.zipped);
+    const finished = responses.get(etag, wanted.zipped);
     if (finished !== undefined) return sendEncoded(c, finished, sendAs(etag));
 
-    const { readable, bodies } = await map.readBodies(heads, wanted);
+    const { readable, contents } = await map.readContents(heads, wanted);
     // What could not be read is not in the map, and so not in its etag.
     const sentEtag = readable === heads ? etag : clockEtag(readable.map(versionOf), filter, wanted.format);
     if (isKnown(sentEtag)) return notModified(c, sentEtag, headers);
-    const entries = readable.map((head) => entryOf(head, bodies));
+    const entries = readable.map((head) => entryOf(head, contents));
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
-    const answer = encodePieces(splice(entries), wanted.zipped);
-    if (answer.kind === 'finished') answers.made(sentEtag, wanted.zipped, answer);
-    return sendEncoded(c, answer, sendAs(sentEtag));
+    const response = encodePieces(splice(entries), wanted.zipped);
+    if (response.kind === 'finished') responses.made(sentEtag, wanted.zipped, response);
+    return sendEncoded(c, response, sendAs(sentEtag));
   });
 
   app.get('/v1/map/clock', async (c) => {
@@ -71,7 +71,7 @@ export function mapRoute(app: App, { map, answers, changes, waits, maxAnswerByte
     return sendEncoded(c, encodePieces(splice(versions), wanted.zipped), {
       zipped: wanted.zipped,
       headers: { 'content-type': wanted.contentType, etag },
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
       remedy: 'narrow it with a filter',
     });
   });

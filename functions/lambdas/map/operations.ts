@@ -10,10 +10,15 @@ import {
   SyncResponseSchema,
   VectorClockSchema,
 } from '../../gen/resourcemap/v1/service_pb.ts';
-import { type Answer, LARGE_HEADERS, MESSAGE_HEADERS, type Operations } from '../../openapi/operation.ts';
+import {
+  LARGE_HEADERS,
+  MESSAGE_HEADERS,
+  type OperationResponse,
+  type Operations,
+} from '../../openapi/operation.ts';
 import { MAP_FILTER } from '../../openapi/parameters.ts';
 
-const STILL_STANDS: Answer = {
+const STILL_STANDS: OperationResponse = {
   description: 'What the client has still stands.',
   headers: ['Cache-Control', 'ETag', 'Vary'],
 };
@@ -28,7 +33,7 @@ export const MAP_OPERATIONS = {
       'that is absent is unknown, not empty. No counter is ever below one that any answer gave before.',
     query: MAP_FILTER,
     headers: ['AcceptEncoding', 'IfNoneMatch', 'Prefer'],
-    answers: {
+    responses: {
       200: {
         description: 'The map, or what of it passes the filter.',
         body: GlobalResourceMapSchema,
@@ -47,7 +52,7 @@ export const MAP_OPERATIONS = {
       'The counter of every cluster in the map. Its `ETag` is that of the map under the same filter.',
     query: MAP_FILTER,
     headers: ['AcceptEncoding', 'IfNoneMatch'],
-    answers: {
+    responses: {
       200: { description: 'The clock.', body: VectorClockSchema, headers: [...LARGE_HEADERS, 'ETag'] },
       304: STILL_STANDS,
     },
@@ -64,7 +69,7 @@ export const MAP_OPERATIONS = {
     headers: ['AcceptEncoding', 'Prefer'],
     body: SyncRequestSchema,
     example: { vectorClock: { 'kops-l4': '103' } },
-    answers: {
+    responses: {
       200: {
         description: 'The changes, as many as the byte budget holds.',
         body: SyncResponseSchema,
@@ -80,7 +85,7 @@ export const MAP_OPERATIONS = {
     summary: 'List the clusters',
     description:
       'The status of every cluster that is known, those out of the map too. An agent sees its own.',
-    answers: {
+    responses: {
       200: { description: 'All of them.', body: ClusterListSchema, headers: MESSAGE_HEADERS },
     },
     problems: [],
@@ -91,7 +96,7 @@ export const MAP_OPERATIONS = {
     tag: 'clusters',
     summary: 'Show a cluster',
     description: 'Its status, with the first twenty warnings that its snapshot gives.',
-    answers: {
+    responses: {
       200: { description: 'The status.', body: ClusterStatusSchema, headers: MESSAGE_HEADERS },
     },
     problems: ['cluster_not_found'],
@@ -103,7 +108,7 @@ export const MAP_OPERATIONS = {
     summary: 'Fetch the snapshot of a cluster',
     description: 'As it stands in the map: what was pushed, in canonical order.',
     headers: ['AcceptEncoding'],
-    answers: {
+    responses: {
       200: { description: 'The snapshot.', body: ClusterResourceMapSchema, headers: LARGE_HEADERS },
     },
     problems: ['cluster_not_found', 'cluster_omitted', 'snapshot_unavailable', 'map_too_large'],

@@ -1,4 +1,4 @@
-import type { FinishedAnswer } from '../../http/send-pieces.ts';
+import type { BufferedBody } from '../../http/send-pieces.ts';
 
 /** Answers that were made once and may be asked for again: those between two reads of the heads, in every form. */
 const REMEMBERED = 64;
@@ -12,8 +12,8 @@ const REMEMBERED = 64;
  * requests none is ever asked for again, and to keep them all would have every answer made in
  * memory that the process did not use before, which costs more than the making.
  */
-export class AnswerCache {
-  readonly #answers = new Map<string, FinishedAnswer>();
+export class ResponseCache {
+  readonly #responses = new Map<string, BufferedBody>();
   readonly #madeOnce = new Set<string>();
   #heldBytes = 0;
 
@@ -23,28 +23,28 @@ export class AnswerCache {
     return this.#heldBytes;
   }
 
-  get(etag: string, zipped: boolean): FinishedAnswer | undefined {
-    return this.#answers.get(keyOf(etag, zipped));
+  get(etag: string, zipped: boolean): BufferedBody | undefined {
+    return this.#responses.get(keyOf(etag, zipped));
   }
 
   /**
    * Takes note of an answer that was made, and keeps it where it was made before. Drops the
    * oldest for it: they are of maps that nobody will be sent again.
    */
-  made(etag: string, zipped: boolean, answer: FinishedAnswer): void {
+  made(etag: string, zipped: boolean, response: BufferedBody): void {
     const key = keyOf(etag, zipped);
-    if (this.#answers.has(key) || answer.length > this.maxBytes) return;
+    if (this.#responses.has(key) || response.length > this.maxBytes) return;
     if (!this.#madeOnce.delete(key)) {
       this.#remember(key);
       return;
     }
-    for (const [oldest, { length }] of this.#answers) {
-      if (this.#heldBytes + answer.length <= this.maxBytes) break;
-      this.#answers.delete(oldest);
+    for (const [oldest, { length }] of this.#responses) {
+      if (this.#heldBytes + response.length <= this.maxBytes) break;
+      this.#responses.delete(oldest);
       this.#heldBytes -= length;
     }
-    this.#answers.set(key, answer);
-    this.#heldBytes += answer.length;
+    this.#responses.set(key, response);
+    this.#heldBytes += response.length;
   }
 
   #remember(key: string): void {

@@ -24,8 +24,8 @@ export async function standingWarnings(
   nowMs: number,
 ): Promise<readonly Finding[]> {
   if (head.warnings === 0) return [];
-  const { bodies } = await map.readBodies([head], { format: 'protobuf', zipped: true });
-  const body = bodies.get(head.body.bodyId);
+  const { contents } = await map.readContents([head], { format: 'protobuf', zipped: true });
+  const body = contents.get(head.body.contentId);
   if (body === undefined) return [];
   const snapshot = fromBinary(ClusterResourceMapSchema, body.raw());
   snapshot.collectedAt = timestampOf(head.collectedAtNanos);

@@ -1,7 +1,13 @@
 /** Answers a sync: plans it over the heads, and reads the bodies that the plan sends. */
 import type { MapFilter } from '../../core/map/filter.ts';
-import { planSync, type SyncAnswer, type SyncHead } from '../../core/map/sync.ts';
-import { type BodyForm, entryOf, filterFacts, type MapReader, versionOf } from '../../reading/map-reader.ts';
+import { planSync, type SyncHead, type SyncResult } from '../../core/map/sync.ts';
+import {
+  type ContentFormat,
+  entryOf,
+  filterFacts,
+  type MapReader,
+  versionOf,
+} from '../../reading/map-reader.ts';
 import type { Head } from '../../storage/head.ts';
 
 export interface SyncQuery {
@@ -16,7 +22,11 @@ export interface SyncQuery {
 const ENTRY_BYTES = 100;
 
 /** Answers from the heads as they are now. */
-export async function answerSync(map: MapReader, query: SyncQuery, form: BodyForm): Promise<SyncAnswer> {
+export async function syncResponse(
+  map: MapReader,
+  query: SyncQuery,
+  form: ContentFormat,
+): Promise<SyncResult> {
   let heads = await map.includedHeads();
   for (;;) {
     const plan = planSync<PlannedHead>({
@@ -26,8 +36,8 @@ export async function answerSync(map: MapReader, query: SyncQuery, form: BodyFor
       snapshotBytes: ({ head }) => map.bodyBytes(head, form.format) + ENTRY_BYTES,
     });
     const sent = plan.changed.map(({ head }) => head);
-    const { readable, bodies } = await map.readBodies(sent, form);
-    if (readable === sent) return { ...plan, changed: sent.map((head) => entryOf(head, bodies)) };
+    const { readable, contents } = await map.readContents(sent, form);
+    if (readable === sent) return { ...plan, changed: sent.map((head) => entryOf(head, contents)) };
     // A cluster that cannot be read is not in the map, and one that moved on stands elsewhere in
     // the clock: the etag and all else must be those of the map that is in fact sent.
     heads = replaced(heads, sent, readable);
@@ -35,8 +45,8 @@ export async function answerSync(map: MapReader, query: SyncQuery, form: BodyFor
 }
 
 /** Whether the answer has nothing to tell, so that a caller who can wait had better wait. */
-export function tellsNothing(answer: SyncAnswer): boolean {
-  return answer.changed.length === 0 && answer.refreshed.length === 0 && answer.omitted.length === 0;
+export function reportsNothing(response: SyncResult): boolean {
+  return response.changed.length === 0 && response.refreshed.length === 0 && response.omitted.length === 0;
 }
 
 interface PlannedHead extends SyncHead {

@@ -11,10 +11,10 @@ import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
-import type { WaitPlaces } from '../../http/wait-limiter.ts';
+import type { WaitLimiter } from '../../http/wait-limiter.ts';
 import type { MapReader } from '../../reading/map-reader.ts';
-import { patienceOf, wantedForm } from './map-request.ts';
-import { answerSync, type SyncQuery, tellsNothing } from './sync-response.ts';
+import { waitOptionsOf, wantedForm } from './map-request.ts';
+import { reportsNothing, type SyncQuery, syncResponse } from './sync-response.ts';
 
 /** What an answer holds unless the caller says otherwise: what a Lambda can carry. */
 const DEFAULT_SYNC_BYTES = 4_000_000;
@@ -24,35 +24,35 @@ const SYNC_LIMITS: BodyLimits = { sentBytes: MAX_SYNC_BYTES, inflatedBytes: MAX_
 export interface SyncDeps {
   readonly map: MapReader;
   readonly changes: ChangeSignal;
-  readonly waits: WaitPlaces;
-  readonly maxAnswerBytes: number | undefined;
+  readonly waits: WaitLimiter;
+  readonly maxResponseBytes: number | undefined;
 }
 
-export function syncRoute(app: App, { map, changes, waits, maxAnswerBytes }: SyncDeps): void {
+export function syncRoute(app: App, { map, changes, waits, maxResponseBytes }: SyncDeps): void {
   app.post('/v1/map/sync', async (c) => {
     refuseUnknownParameters(c, []);
     const wanted = wantedForm(c);
-    const { patience, headers } = patienceOf(c, changes);
-    const question = await readMessage(c, SyncRequestSchema, { limits: SYNC_LIMITS, mayBeEmpty: true });
+    const { waitOptions, headers } = waitOptionsOf(c, changes);
+    const request = await readMessage(c, SyncRequestSchema, { limits: SYNC_LIMITS, mayBeEmpty: true });
     const query: SyncQuery = {
-      callerClock: new Map(Object.entries(question.vectorClock)),
-      filter: question.filter ?? WHOLE_MAP,
+      callerClock: new Map(Object.entries(request.vectorClock)),
+      filter: request.filter ?? WHOLE_MAP,
       maxBytes: Math.min(
-        Number(question.maxBytes) || DEFAULT_SYNC_BYTES,
-        maxAnswerBytes ?? Number.MAX_SAFE_INTEGER,
+        Number(request.maxBytes) || DEFAULT_SYNC_BYTES,
+        maxResponseBytes ?? Number.MAX_SAFE_INTEGER,
       ),
     };
-    const answer = await waits.lookUntil(
+    const response = await waits.pollUntil(
       c.get('principal'),
-      () => answerSync(map, query, wanted),
-      (seen) => !tellsNothing(seen),
-      patience,
+      () => syncResponse(map, query, wanted),
+      (seen) => !reportsNothing(seen),
+      waitOptions,
     );
     const splice = wanted.format === 'protobuf' ? spliceSyncProtobuf : spliceSyncJson;
-    return sendEncoded(c, encodePieces(splice(answer), wanted.zipped), {
+    return sendEncoded(c, encodePieces(splice(response), wanted.zipped), {
       zipped: wanted.zipped,
       headers: { ...headers, 'content-type': wanted.contentType },
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
       remedy: wanted.zipped
         ? 'leave its largest cluster out with a filter'
         : 'send Accept-Encoding: gzip, or leave its largest cluster out with a filter',

@@ -7,7 +7,7 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import { eventOf, type OutgoingEvent, unreadableEvent } from './event.ts';
-import { type HeadMove, headMoveOf, UntoldRecordError } from './head-move.ts';
+import { type HeadMove, headMoveOf, UndeliverableRecordError } from './head-move.ts';
 import type { EventPublisher } from './publisher.ts';
 import { spansOf } from './span.ts';
 
@@ -27,22 +27,25 @@ export function announcer({ publisher, telemetry, announceRefreshes, now }: Anno
   return async ({ Records }) => {
     const { moves, unreadable } = readRecords(Records);
     const changes = announcementsOf(moves, Records, announceRefreshes);
-    const told = await deliver(publisher, changes.announcements);
+    const reported = await deliver(publisher, changes.announcements);
 
-    const poison = [...unreadable, ...changes.unreadable, ...told.refused];
+    const poison = [...unreadable, ...changes.unreadable, ...reported.refused];
     for (const { clusterId, message, cause } of poison) {
       telemetry.error('change unreadable', { clusterId, reason: message, cause });
     }
-    const poisonTold = await deliver(
+    const poisonReported = await deliver(
       publisher,
       poison.map((error) => ({ event: unreadableEvent(error, new Date(now())), record: error.record })),
     );
 
-    const failed = [...told.failed, ...poisonTold.failed, ...poisonTold.refused];
+    const failed = [...reported.failed, ...poisonReported.failed, ...poisonReported.refused];
     for (const { clusterId, message } of failed) {
       telemetry.warn('event not sent, trying again', { clusterId, reason: message });
     }
-    telemetry.count('EventsSent', changes.announcements.length - told.failed.length - told.refused.length);
+    telemetry.count(
+      'EventsSent',
+      changes.announcements.length - reported.failed.length - reported.refused.length,
+    );
     telemetry.count('EventsFailed', failed.length);
     telemetry.count('ChangesUnreadable', poison.length);
     // The time from a change to its event, of the change that waited longest.
@@ -60,22 +63,22 @@ interface Announcement {
 }
 
 interface Undelivered {
-  readonly failed: readonly UntoldRecordError[];
-  readonly refused: readonly UntoldRecordError[];
+  readonly failed: readonly UndeliverableRecordError[];
+  readonly refused: readonly UndeliverableRecordError[];
 }
 
 function readRecords(records: readonly DynamoDBRecord[]): {
   readonly moves: readonly HeadMove[];
-  readonly unreadable: readonly UntoldRecordError[];
+  readonly unreadable: readonly UndeliverableRecordError[];
 } {
   const moves: HeadMove[] = [];
-  const unreadable: UntoldRecordError[] = [];
+  const unreadable: UndeliverableRecordError[] = [];
   for (const record of records) {
     try {
       const move = headMoveOf(record);
       if (move !== undefined) moves.push(move);
     } catch (error) {
-      unreadable.push(UntoldRecordError.from(record, error));
+      unreadable.push(UndeliverableRecordError.from(record, error));
     }
   }
   return { moves, unreadable };
@@ -85,17 +88,20 @@ function announcementsOf(
   moves: readonly HeadMove[],
   records: readonly DynamoDBRecord[],
   announceRefreshes: boolean,
-): { readonly announcements: readonly Announcement[]; readonly unreadable: readonly UntoldRecordError[] } {
+): {
+  readonly announcements: readonly Announcement[];
+  readonly unreadable: readonly UndeliverableRecordError[];
+} {
   const bySequenceNumber = new Map(records.map((record) => [record.dynamodb?.SequenceNumber, record]));
   const announcements: Announcement[] = [];
-  const unreadable: UntoldRecordError[] = [];
+  const unreadable: UndeliverableRecordError[] = [];
   for (const span of spansOf(moves)) {
     const record = bySequenceNumber.get(span.firstSequenceNumber) ?? {};
     try {
       const event = eventOf(span, announceRefreshes);
       if (event !== undefined) announcements.push({ event, record });
     } catch (error) {
-      unreadable.push(UntoldRecordError.from(record, error));
+      unreadable.push(UndeliverableRecordError.from(record, error));
     }
   }
   return { announcements, unreadable };
@@ -106,15 +112,15 @@ async function deliver(
   announcements: readonly Announcement[],
 ): Promise<Undelivered> {
   const deliveries = await publisher.publish(announcements.map(({ event }) => event));
-  const undelivered = (kind: 'failed' | 'refused'): readonly UntoldRecordError[] =>
+  const undelivered = (kind: 'failed' | 'refused'): readonly UndeliverableRecordError[] =>
     announcements.flatMap(({ record }, i) => {
       const delivery = deliveries[i];
-      return delivery?.kind === kind ? [new UntoldRecordError(record, delivery.cause)] : [];
+      return delivery?.kind === kind ? [new UndeliverableRecordError(record, delivery.cause)] : [];
     });
   return { failed: undelivered('failed'), refused: undelivered('refused') };
 }
 
 /** Each once; Lambda starts again at the lowest. */
-function sequenceNumbers(errors: readonly UntoldRecordError[]): readonly string[] {
+function sequenceNumbers(errors: readonly UndeliverableRecordError[]): readonly string[] {
   return [...new Set(errors.map(({ record }) => record.dynamodb?.SequenceNumber ?? ''))];
 }

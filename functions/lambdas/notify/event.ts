@@ -11,7 +11,7 @@ import {
 import { ClusterState } from '../../gen/resourcemap/v1/service_pb.ts';
 import type { Head } from '../../storage/head.ts';
 import { acceleratorChanges, freedModels, type Sums } from './accelerator-changes.ts';
-import type { UntoldRecordError } from './head-move.ts';
+import type { UndeliverableRecordError } from './head-move.ts';
 import type { Span } from './span.ts';
 
 export const EVENT_SOURCE = 'resource-map';
@@ -81,7 +81,10 @@ export function eventOf(span: Span, announceRefreshes: boolean): OutgoingEvent |
 }
 
 /** The event that says that something happened to a cluster and that it cannot be said what. */
-export function unreadableEvent({ record, clusterId, message }: UntoldRecordError, now: Date): OutgoingEvent {
+export function unreadableEvent(
+  { record, clusterId, message }: UndeliverableRecordError,
+  now: Date,
+): OutgoingEvent {
   const detail = create(ClusterChangeUnreadableSchema, {
     clusterId,
     cause: message.slice(0, MAX_CAUSE_LENGTH).toWellFormed(),

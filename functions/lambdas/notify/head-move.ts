@@ -21,7 +21,7 @@ export interface HeadMove {
 }
 
 /** A record that was not told as a change, and why. */
-export class UntoldRecordError extends Error {
+export class UndeliverableRecordError extends Error {
   override readonly name = 'UntoldRecordError';
   readonly clusterId: string;
 
@@ -34,9 +34,9 @@ export class UntoldRecordError extends Error {
     this.clusterId = record.dynamodb?.Keys?.[HEADS_KEY.sort]?.S ?? '';
   }
 
-  static from(record: DynamoDBRecord, thrown: unknown): UntoldRecordError {
-    if (thrown instanceof UntoldRecordError) return thrown;
-    return new UntoldRecordError(record, thrown instanceof Error ? thrown.message : String(thrown), {
+  static from(record: DynamoDBRecord, thrown: unknown): UndeliverableRecordError {
+    if (thrown instanceof UndeliverableRecordError) return thrown;
+    return new UndeliverableRecordError(record, thrown instanceof Error ? thrown.message : String(thrown), {
       cause: thrown,
     });
   }
@@ -51,11 +51,14 @@ export function headMoveOf(record: DynamoDBRecord): HeadMove | undefined {
   const partition = Keys?.[HEADS_KEY.partition]?.S;
   const clusterId = Keys?.[HEADS_KEY.sort]?.S;
   if (partition === undefined || clusterId === undefined || SequenceNumber === undefined) {
-    throw new UntoldRecordError(record, 'The record has no key of ClusterHeads or no sequence number.');
+    throw new UndeliverableRecordError(
+      record,
+      'The record has no key of ClusterHeads or no sequence number.',
+    );
   }
   if (!isHeadPartition(partition)) return undefined;
   if (OldImage === undefined && NewImage === undefined) {
-    throw new UntoldRecordError(
+    throw new UndeliverableRecordError(
       record,
       'The record has no image; the stream must be one of new and old images.',
     );
@@ -79,7 +82,7 @@ function headOf(record: DynamoDBRecord, image: Record<string, StreamValue>): Hea
   try {
     return headFromItem(itemOf(image));
   } catch (error) {
-    throw UntoldRecordError.from(record, error);
+    throw UndeliverableRecordError.from(record, error);
   }
 }
 

@@ -65,9 +65,9 @@ export class EventPublisher {
     for (let attempt = 0; attempt < ATTEMPTS && pending.length > 0; attempt++) {
       if (attempt > 0) await backOff(BACKOFF, attempt);
       await forEachConcurrently(requestsOf(pending), CONCURRENCY, async (request) => {
-        const answers = await this.#put(request);
+        const responses = await this.#put(request);
         request.forEach(({ index }, i) => {
-          deliveries.set(index, answers[i] ?? { kind: 'failed', cause: 'The answer has no entry for it.' });
+          deliveries.set(index, responses[i] ?? { kind: 'failed', cause: 'The answer has no entry for it.' });
         });
       });
       pending = pending.filter(({ index }) => deliveries.get(index)?.kind === 'failed');
@@ -77,11 +77,11 @@ export class EventPublisher {
 
   async #put(request: readonly Pending[]): Promise<readonly Delivery[]> {
     try {
-      const answer = await this.client.send(
+      const response = await this.client.send(
         new PutEventsCommand({ Entries: request.map(({ entry }) => entry) }),
       );
       return request.map((_, i) => {
-        const { EventId, ErrorCode = 'no event id', ErrorMessage = '' } = answer.Entries?.[i] ?? {};
+        const { EventId, ErrorCode = 'no event id', ErrorMessage = '' } = response.Entries?.[i] ?? {};
         if (EventId !== undefined) return SENT;
         return {
           kind: REFUSALS.has(ErrorCode) ? 'refused' : 'failed',

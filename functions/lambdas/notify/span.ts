@@ -80,6 +80,7 @@ export function isIncluded(head: Head | undefined): head is Head {
 /** The counter tells what equal bodies do not: content that went and came back. */
 function contentChanged(before: Head, after: Head): boolean {
   return (
-    before.body.bodyId !== after.body.bodyId || before.contentSince.counter !== after.contentSince.counter
+    before.body.contentId !== after.body.contentId ||
+    before.contentSince.counter !== after.contentSince.counter
   );
 }

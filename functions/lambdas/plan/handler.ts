@@ -2,7 +2,7 @@
 import { createApp } from '../../http/app.ts';
 import { deployedAccess } from '../../http/deployed-auth.ts';
 import { lambdaHandler } from '../../http/lambda.ts';
-import { MAX_LAMBDA_ANSWER_BYTES } from '../../http/limits.ts';
+import { MAX_LAMBDA_RESPONSE_BYTES } from '../../http/limits.ts';
 import { poolsTableFromEnvironment, tablesFromEnvironment } from '../../runtime/settings.ts';
 import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
 import { dynamoClient, storeOn } from '../../storage/client.ts';
@@ -17,9 +17,9 @@ const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
 const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry));
 const store = storeOn(dynamo, tablesFromEnvironment(process.env));
 const pools = new PoolStore(dynamo, poolsTableFromEnvironment(process.env));
-const answers = { store, telemetry, maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES };
-capacityRoutes(app, { ...answers, now: Date.now });
-bundleRoutes(app, { ...answers, pools, catalogue: catalogueFromEnvironment(process.env) });
-poolRoutes(app, { pools, telemetry, maxAnswerBytes: MAX_LAMBDA_ANSWER_BYTES });
+const responses = { store, telemetry, maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES };
+capacityRoutes(app, { ...responses, now: Date.now });
+bundleRoutes(app, { ...responses, pools, catalogue: catalogueFromEnvironment(process.env) });
+poolRoutes(app, { pools, telemetry, maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES });
 
 export const handler = lambdaHandler(app);

@@ -28,7 +28,7 @@ export const BUNDLE_OPERATIONS = {
     headers: ['AcceptEncoding'],
     body: ValidateBundleRequestSchema,
     example: { bundle: BUNDLE },
-    answers: {
+    responses: {
       200: {
         description: 'All findings; a bundle that can never be placed is no error here.',
         body: ValidationResultSchema,
@@ -47,7 +47,7 @@ export const BUNDLE_OPERATIONS = {
     headers: ['AcceptEncoding'],
     body: PlanRequestSchema,
     example: { bundles: [BUNDLE] },
-    answers: {
+    responses: {
       200: {
         description: 'One plan a bundle, or why there is none.',
         body: PlanResponseSchema,

@@ -42,7 +42,7 @@ export const CAPACITY_OPERATIONS = {
       }),
     ],
     headers: ['AcceptEncoding'],
-    answers: {
+    responses: {
       200: {
         description: 'Targets, or groups of them.',
         body: CapacityResponseSchema,
@@ -65,7 +65,7 @@ export const CAPACITY_OPERATIONS = {
         { podRequirements: [{ acceleratorModel: 'NVIDIA-H100-80GB-HBM3', acceleratorCount: 8 }], chains: 1 },
       ],
     },
-    answers: {
+    responses: {
       200: { description: 'One answer a shape.', body: FitResponseSchema, headers: LARGE_HEADERS },
     },
     problems: ['invalid_fit_request', 'unknown_chain', 'map_too_large'],

@@ -1,8 +1,13 @@
 /** What the routes of pools take and answer, for the OpenAPI document. */
 import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../../gen/bundle/v1/pool_pb.ts';
-import { type Answer, LARGE_HEADERS, MESSAGE_HEADERS, type Operations } from '../../openapi/operation.ts';
+import {
+  LARGE_HEADERS,
+  MESSAGE_HEADERS,
+  type OperationResponse,
+  type Operations,
+} from '../../openapi/operation.ts';
 
-const STORED: Answer = {
+const STORED: OperationResponse = {
   description: 'The pool, with its `ETag`.',
   body: StoredPoolSchema,
   headers: [...MESSAGE_HEADERS, 'ETag'],
@@ -14,7 +19,7 @@ export const POOL_OPERATIONS = {
     tag: 'pools',
     summary: 'List the pools',
     description: 'All pools that are configured, each with what `If-Match` expects.',
-    answers: {
+    responses: {
       200: { description: 'In the order of their names.', body: PoolListSchema, headers: LARGE_HEADERS },
     },
     problems: ['map_too_large'],
@@ -25,7 +30,7 @@ export const POOL_OPERATIONS = {
     summary: 'Show a pool',
     description: 'As it was put.',
     headers: ['IfNoneMatch'],
-    answers: {
+    responses: {
       200: STORED,
       304: { description: 'What the client has still stands.', headers: ['Cache-Control', 'ETag', 'Vary'] },
     },
@@ -49,7 +54,7 @@ export const POOL_OPERATIONS = {
         },
       ],
     },
-    answers: {
+    responses: {
       200: { ...STORED, description: 'The pool was replaced, or was there already.' },
       201: { ...STORED, description: 'The pool was made.' },
     },
@@ -61,7 +66,7 @@ export const POOL_OPERATIONS = {
     summary: 'Remove a pool',
     description: 'With `If-Match` only while it is the one that was seen.',
     headers: ['IfMatch'],
-    answers: { 204: { description: 'It is gone.' } },
+    responses: { 204: { description: 'It is gone.' } },
     problems: ['pool_not_found', 'pool_changed', 'invalid_precondition'],
   },
 } as const satisfies Operations;

@@ -14,7 +14,7 @@ interface Waiting {
   begin(): void;
 }
 
-export class Places {
+export class RequestQueue {
   /** In the order in which they came. */
   readonly #waiting = new Set<Waiting>();
   #waitingBytes = 0;

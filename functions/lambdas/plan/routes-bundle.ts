@@ -21,9 +21,9 @@ import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
 import type { PoolStore } from '../../storage/pools.ts';
 import { type MapNodes, NodesReader } from './nodes-reader.ts';
-import { Places } from './request-queue.ts';
+import { RequestQueue } from './request-queue.ts';
 import { sendMessage } from './send-message.ts';
-import { answerToNobody, inTurns } from './turns.ts';
+import { clientClosedRequest, inTurns } from './turns.ts';
 
 /** Plans under way: a hard one takes hundreds of megabytes, and an easy one is not to wait for it. */
 const MAX_PLANS_AT_ONCE = 2;
@@ -35,7 +35,7 @@ export interface BundleDeps {
   readonly catalogue: InstanceCatalogue;
   readonly telemetry: Telemetry;
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
-  readonly maxAnswerBytes?: number;
+  readonly maxResponseBytes?: number;
 }
 
 const BUNDLE_LIMITS: BodyLimits = {
@@ -45,10 +45,10 @@ const BUNDLE_LIMITS: BodyLimits = {
 
 export function bundleRoutes(
   app: App,
-  { store, pools, catalogue, telemetry, maxAnswerBytes }: BundleDeps,
+  { store, pools, catalogue, telemetry, maxResponseBytes }: BundleDeps,
 ): void {
   const nodes = new NodesReader(store, telemetry);
-  const places = new Places(MAX_PLANS_AT_ONCE, MAX_BYTES_WAITING);
+  const places = new RequestQueue(MAX_PLANS_AT_ONCE, MAX_BYTES_WAITING);
   const configuredPools = async (): Promise<readonly Pool[]> =>
     (await pools.list()).map(({ pool }) => readOnePool(pool));
 
@@ -65,9 +65,9 @@ export function bundleRoutes(
     );
     const descriptors =
       given ?? configured.map((pool) => describeFor(bundle, pool, map?.clusters ?? [], catalogue));
-    const answer = validationMessage(validateBundle(bundle, descriptors), map?.etag ?? '');
-    return sendMessage(c, ValidationResultSchema, answer, {
-      maxBytes: maxAnswerBytes,
+    const response = validationMessage(validateBundle(bundle, descriptors), map?.etag ?? '');
+    return sendMessage(c, ValidationResultSchema, response, {
+      maxBytes: maxResponseBytes,
       remedy: 'validate a bundle of fewer jobs',
     });
   });
@@ -93,9 +93,9 @@ export function bundleRoutes(
       const plan = await inTurns(planStepwise(request, { catalogue }), signal);
       return plan === 'abandoned' ? plan : planMessage(plan, map?.etag ?? '');
     });
-    if (planned === 'abandoned') return answerToNobody();
+    if (planned === 'abandoned') return clientClosedRequest();
     return sendMessage(c, PlanResponseSchema, planned, {
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
       remedy: 'plan fewer bundles at a time',
     });
   });

@@ -1,10 +1,10 @@
 /** What is left, and whether something fits there. */
 
 import { create } from '@bufbuild/protobuf';
-import { answerShapes } from '../../core/capacity/fit/fit.ts';
+import { evaluateShapes } from '../../core/capacity/fit/fit.ts';
 import { fitResponse } from '../../core/capacity/fit/fit-response.ts';
 import { MAX_FIT_BYTES } from '../../core/capacity/fit/limits.ts';
-import { readFitQuestion } from '../../core/capacity/fit/parse-fit-request.ts';
+import { parseFitRequest } from '../../core/capacity/fit/parse-fit-request.ts';
 import { targetMatcher } from '../../core/capacity/view/filter.ts';
 import { groupTargets } from '../../core/capacity/view/group.ts';
 import { targetCapacity } from '../../core/capacity/view/target-row.ts';
@@ -22,7 +22,7 @@ import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
 import { capacityQuery, headMatcher } from './capacity-query.ts';
 import { sendMessage } from './send-message.ts';
-import { answerToNobody, inTurns } from './turns.ts';
+import { clientClosedRequest, inTurns } from './turns.ts';
 import { ViewReader } from './view-reader.ts';
 
 export interface CapacityDeps {
@@ -31,12 +31,12 @@ export interface CapacityDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
-  readonly maxAnswerBytes?: number;
+  readonly maxResponseBytes?: number;
 }
 
 const FIT_LIMITS: BodyLimits = { sentBytes: MAX_FIT_BYTES, inflatedBytes: MAX_FIT_BYTES };
 
-export function capacityRoutes(app: App, { store, telemetry, now, maxAnswerBytes }: CapacityDeps): void {
+export function capacityRoutes(app: App, { store, telemetry, now, maxResponseBytes }: CapacityDeps): void {
   const reader = new ViewReader(store, telemetry);
 
   app.get('/v1/capacity', async (c) => {
@@ -49,14 +49,14 @@ export function capacityRoutes(app: App, { store, telemetry, now, maxAnswerBytes
         .map((target) => ({ cluster, target })),
     );
     const nowNanos = nanosOfMs(now());
-    const answer = create(
+    const response = create(
       CapacityResponseSchema,
       groupBy.length > 0
         ? { groups: [...groupTargets(rows, groupBy, nowNanos)] }
         : { targets: rows.map(({ cluster, target }) => targetCapacity(cluster, target, nowNanos)) },
     );
-    return sendMessage(c, CapacityResponseSchema, answer, {
-      maxBytes: maxAnswerBytes,
+    return sendMessage(c, CapacityResponseSchema, response, {
+      maxBytes: maxResponseBytes,
       remedy: 'narrow it with a filter, or add it up with group_by',
     });
   });
@@ -64,16 +64,16 @@ export function capacityRoutes(app: App, { store, telemetry, now, maxAnswerBytes
   app.post('/v1/capacity/fit', async (c) => {
     refuseUnknownParameters(c, []);
     const request = await readMessage(c, FitRequestSchema, { limits: FIT_LIMITS, mayBeEmpty: true });
-    const { shapes, filter, released, maxCandidates } = readFitQuestion(request);
+    const { shapes, filter, released, maxCandidates } = parseFitRequest(request);
     const ofInterest = headMatcher(filter);
     const views =
       released.length === 0
         ? await reader.views(ofInterest)
         : await reader.viewsWithout(released, ofInterest);
-    const answers = await inTurns(answerShapes(shapes, views, targetMatcher(filter)), c.req.raw.signal);
-    if (answers === 'abandoned') return answerToNobody();
-    return sendMessage(c, FitResponseSchema, fitResponse(answers, maxCandidates), {
-      maxBytes: maxAnswerBytes,
+    const responses = await inTurns(evaluateShapes(shapes, views, targetMatcher(filter)), c.req.raw.signal);
+    if (responses === 'abandoned') return clientClosedRequest();
+    return sendMessage(c, FitResponseSchema, fitResponse(responses, maxCandidates), {
+      maxBytes: maxResponseBytes,
       remedy: 'ask for fewer candidates with max_candidates',
     });
   });

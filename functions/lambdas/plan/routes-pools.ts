@@ -24,12 +24,12 @@ export interface PoolDeps {
   readonly pools: PoolStore;
   readonly telemetry: Telemetry;
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
-  readonly maxAnswerBytes?: number;
+  readonly maxResponseBytes?: number;
 }
 
 const POOL_LIMITS: BodyLimits = { sentBytes: MAX_POOL_REQUEST_BYTES, inflatedBytes: MAX_POOL_REQUEST_BYTES };
 
-export function poolRoutes(app: App, { pools, telemetry, maxAnswerBytes }: PoolDeps): void {
+export function poolRoutes(app: App, { pools, telemetry, maxResponseBytes }: PoolDeps): void {
   /** Who changed what: the log is the only place that remembers it. */
   const record = (c: Context<AppEnv>, change: string, pool: string): void => {
     const principal = c.get('principal');
@@ -45,7 +45,7 @@ export function poolRoutes(app: App, { pools, telemetry, maxAnswerBytes }: PoolD
       pools: kept.map(({ pool, version }) => ({ pool, etag: etagOf(version, format) })),
     });
     return sendMessage(c, PoolListSchema, list, {
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
       remedy: 'read the pools one by one',
     });
   });
@@ -105,9 +105,9 @@ export function poolRoutes(app: App, { pools, telemetry, maxAnswerBytes }: PoolD
 
 function respondPool(c: Context, { pool, version }: KeptPool, status: 200 | 201): Response {
   const etag = etagOf(version, responseFormat(c).format);
-  const answer = respond(c, StoredPoolSchema, create(StoredPoolSchema, { pool, etag }), status);
-  answer.headers.set('etag', etag);
-  return answer;
+  const response = respond(c, StoredPoolSchema, create(StoredPoolSchema, { pool, etag }), status);
+  response.headers.set('etag', etag);
+  return response;
 }
 
 const SUFFIX: Readonly<Record<WireFormat, string>> = { protobuf: 'pb', json: 'json' };

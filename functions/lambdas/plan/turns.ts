@@ -2,7 +2,7 @@
  * Long computations beside everything else that a process does: in the local service that is
  * all of it. A function that answers one request at a time loses nothing by them.
  */
-import { setImmediate as letOthersRun } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Stepwise } from '../../core/stepwise.ts';
 
 /** How long others wait for their turn. A request needs several, since it waits for the store, too. */
@@ -12,7 +12,7 @@ let lastTurn: Promise<void> = Promise.resolve();
 
 /** Computations take turns among themselves as well: many of them keep others waiting no longer than one. */
 function nextTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => letOthersRun());
+  lastTurn = lastTurn.then(() => yieldToEventLoop());
   return lastTurn;
 }
 
@@ -34,6 +34,6 @@ export async function inTurns<T>(work: Stepwise<T>, signal: AbortSignal): Promis
 }
 
 /** What a request is answered whose client has gone: nobody reads it. */
-export function answerToNobody(): Response {
+export function clientClosedRequest(): Response {
   return new Response(null, { status: 499 });
 }

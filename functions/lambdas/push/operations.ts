@@ -50,7 +50,7 @@ export const PUSH_OPERATIONS = {
     ],
     body: ClusterResourceMapSchema,
     example: SNAPSHOT,
-    answers: {
+    responses: {
       200: {
         description: 'The push was accepted, and every later read shows it or something newer.',
         body: PushResultSchema,
@@ -70,7 +70,7 @@ export const PUSH_OPERATIONS = {
     query: [STRICT],
     body: ClusterResourceMapSchema,
     example: SNAPSHOT,
-    answers: {
+    responses: {
       200: {
         description: 'All findings; a snapshot that breaks rules is no error here.',
         body: ValidateResultSchema,
@@ -95,7 +95,7 @@ export const PUSH_OPERATIONS = {
         example: 'maintenance',
       },
     ],
-    answers: {
+    responses: {
       200: {
         description: 'The cluster is out of the map.',
         body: ClusterStatusSchema,

@@ -4,8 +4,8 @@
 import { InvalidSnapshotError } from '../../core/errors.ts';
 import { type Finding, type Findings, NO_FINDINGS } from '../../core/findings.ts';
 import { acceleratorTotals } from '../../core/snapshot/accelerators.ts';
-import { encodeBody } from '../../core/snapshot/canonical.ts';
-import { bodyIdOf, deflateBody } from '../../core/snapshot/content.ts';
+import { encodeContent } from '../../core/snapshot/canonical.ts';
+import { contentIdOf, deflateContent } from '../../core/snapshot/content.ts';
 import { identityOf } from '../../core/snapshot/identity.ts';
 import {
   checkNodeTypeSuccession,
@@ -67,12 +67,12 @@ export async function publishSnapshot(
 
   // Before encodeBody, whose canonical order is not the one that the findings' paths are in.
   const nodeTypes = nodeTypeFacts(snapshot);
-  const body = encodeBody(snapshot);
-  const bodyId = bodyIdOf(clusterId, body);
-  const previousNodeTypes = new PreviousNodeTypes(store.bodies);
+  const body = encodeContent(snapshot);
+  const contentId = contentIdOf(clusterId, body);
+  const previousNodeTypes = new PreviousNodeTypes(store.contents);
   let all = own;
   const succeed = async (latest: Prior): Promise<number> => {
-    const previous = await previousNodeTypes.of(latest, bodyId);
+    const previous = await previousNodeTypes.of(latest, contentId);
     all = mergeFindings([
       own,
       succession(snapshot, context, latest),
@@ -89,10 +89,10 @@ export async function publishSnapshot(
       clusterId,
       counter: snapshot.logicalCounter,
       collectedAtNanos: nanosOf(collectedAt),
-      bodyId,
+      contentId,
       identity: identityOf(snapshot),
       accelerators: acceleratorTotals(snapshot),
-      encode: () => deflateBody(bodyId, body),
+      encode: () => deflateContent(contentId, body),
       succeed,
     },
     prior,

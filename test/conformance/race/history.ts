@@ -6,7 +6,7 @@
 import { contentAt, type Group } from './plan.ts';
 
 /** What a push was answered with. */
-export type PushAnswer =
+export type PushResult =
   | 'PUSH_OUTCOME_PUBLISHED'
   | 'PUSH_OUTCOME_REFRESHED'
   | 'PUSH_OUTCOME_ALREADY_PUBLISHED'
@@ -22,7 +22,7 @@ export type Line =
       readonly kind: 'pushed';
       readonly counter: string;
       readonly group: Group;
-      readonly answer: PushAnswer;
+      readonly response: PushResult;
       /** Absent where the answer does not tell. */
       readonly mark?: string;
     } & Span)
@@ -65,22 +65,22 @@ export function highestAcknowledged(lines: readonly Line[]): bigint {
 }
 
 export function isAcknowledged(line: Line): line is Extract<Line, { kind: 'pushed' }> {
-  return line.kind === 'pushed' && line.answer.startsWith('PUSH_OUTCOME_');
+  return line.kind === 'pushed' && line.response.startsWith('PUSH_OUTCOME_');
 }
 
 /** Guarantee 1: who asks after an answer was there is told no lower counter than that answer had. */
 function countersThatWentBack(lines: readonly Line[]): string[] {
-  const told = lines.flatMap((line) => {
-    const counter = toldCounter(line);
+  const reported = lines.flatMap((line) => {
+    const counter = reportedCounter(line);
     return counter === undefined || !('from' in line)
       ? []
       : [{ counter, from: BigInt(line.from), to: BigInt(line.to), line }];
   });
-  const byEnd = [...told].sort((a, b) => (a.to < b.to ? -1 : 1));
+  const byEnd = [...reported].sort((a, b) => (a.to < b.to ? -1 : 1));
   const faults: string[] = [];
   let seen = byEnd[0];
   let next = 0;
-  for (const later of [...told].sort((a, b) => (a.from < b.from ? -1 : 1))) {
+  for (const later of [...reported].sort((a, b) => (a.from < b.from ? -1 : 1))) {
     for (let ended = byEnd[next]; ended !== undefined && ended.to < later.from; ended = byEnd[++next]) {
       if (seen === undefined || ended.counter > seen.counter) seen = ended;
     }
@@ -91,7 +91,7 @@ function countersThatWentBack(lines: readonly Line[]): string[] {
   return faults;
 }
 
-function toldCounter(line: Line): bigint | undefined {
+function reportedCounter(line: Line): bigint | undefined {
   switch (line.kind) {
     case 'pushed':
     case 'status':
@@ -109,7 +109,7 @@ function answersThatCannotBe(lines: readonly Line[]): string[] {
   return lines.flatMap((line) => {
     if (line.kind !== 'pushed' || line.mark === undefined) return [];
     const [counter, mark] = [BigInt(line.counter), BigInt(line.mark)];
-    const fits = line.answer === 'counter_regressed' ? counter < mark : counter === mark;
+    const fits = line.response === 'counter_regressed' ? counter < mark : counter === mark;
     return fits ? [] : [`Answer that cannot be: ${JSON.stringify(line)}`];
   });
 }
@@ -152,7 +152,7 @@ function outcomesThatCannotBe(lines: readonly Line[]): string[] {
   const published = new Set<bigint>();
   for (const line of lines.filter(isAcknowledged)) {
     said.set(BigInt(line.counter), contentAt(BigInt(line.counter), line.group));
-    if (line.answer === 'PUSH_OUTCOME_PUBLISHED') published.add(BigInt(line.counter));
+    if (line.response === 'PUSH_OUTCOME_PUBLISHED') published.add(BigInt(line.counter));
   }
   const accepted = [...said.keys()].sort((a, b) => (a < b ? -1 : 1));
   // What a killed process had sent may have been accepted without anybody knowing.
@@ -163,9 +163,9 @@ function outcomesThatCannotBe(lines: readonly Line[]): string[] {
     if (before === undefined || unknown.some((u) => u > before && u <= counter)) return [];
     const isNew = said.get(before) !== said.get(counter);
     const fits =
-      line.answer === 'PUSH_OUTCOME_PUBLISHED'
+      line.response === 'PUSH_OUTCOME_PUBLISHED'
         ? isNew
-        : line.answer === 'PUSH_OUTCOME_ALREADY_PUBLISHED' ||
+        : line.response === 'PUSH_OUTCOME_ALREADY_PUBLISHED' ||
           // Out of the map and back at its own counter it is refreshed, whatever it was at first.
           !isNew ||
           published.has(counter);

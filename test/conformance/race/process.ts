@@ -15,7 +15,7 @@ import { mapRoutes } from '../../../functions/lambdas/map/routes.ts';
 import { pushRoutes } from '../../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../../../functions/storage/client.ts';
-import type { Line, PushAnswer } from './history.ts';
+import type { Line, PushResult } from './history.ts';
 import { FIRST_COUNTER, type Group, millisAt, pushOfSnapshot, snapshotAt } from './plan.ts';
 
 /** How a process is started: the only argument, as JSON. */
@@ -23,7 +23,7 @@ export interface Role {
   readonly role: 'writer' | 'reader' | 'hangs before the head';
   readonly group: Group;
   readonly endpoint: string;
-  readonly tables: { readonly heads: string; readonly bodies: string; readonly shards: number };
+  readonly tables: { readonly heads: string; readonly contents: string; readonly shards: number };
   /** How often a writer asks for something; a reader reads until its standard input ends. */
   readonly times: number;
   /** Of the one push of the process that hangs. */
@@ -54,11 +54,11 @@ function write(line: Line): void {
 
 async function ask(path: string, init: RequestInit = {}) {
   const from = process.hrtime.bigint().toString();
-  const answer = await app.request(path, init);
-  const body = new Uint8Array(await answer.arrayBuffer());
+  const response = await app.request(path, init);
+  const body = new Uint8Array(await response.arrayBuffer());
   const span = { from, to: process.hrtime.bigint().toString() };
   const json = (): Record<string, string> => JSON.parse(Buffer.from(body).toString());
-  return { status: answer.status, body, json, span };
+  return { status: response.status, body, json, span };
 }
 
 async function push(counter: bigint): Promise<bigint> {
@@ -69,12 +69,12 @@ async function push(counter: bigint): Promise<bigint> {
     body: toBinary(ClusterResourceMapSchema, snapshotAt(counter, group)),
   });
   const { outcome, code, highWaterMark: mark } = json();
-  const answer = (outcome ?? code) as PushAnswer;
+  const response = (outcome ?? code) as PushResult;
   write({
     kind: 'pushed',
     counter: String(counter),
     group,
-    answer,
+    response,
     ...(mark === undefined ? {} : { mark }),
     ...span,
   });
@@ -104,8 +104,8 @@ async function writeTimes(): Promise<void> {
               ? last
               : mark - pick(5);
     last = counter < FIRST_COUNTER ? FIRST_COUNTER : counter;
-    const told = await push(last);
-    if (told > mark) mark = told;
+    const reported = await push(last);
+    if (reported > mark) mark = reported;
   }
 }
 

@@ -151,7 +151,7 @@ describe('primary and backup', () => {
   });
 
   /** The jobs that are reported to share a domain. */
-  const told = ({ degraded }: PlacedCopy): readonly string[] =>
+  const reported = ({ degraded }: PlacedCopy): readonly string[] =>
     inOrder(
       degraded.flatMap(({ domain, known, jobs }) =>
         jobs.map((jobName) => ({ jobName, domain, same: known })),
@@ -189,7 +189,9 @@ describe('primary and backup', () => {
         if (primary === undefined || backup === undefined) return;
         const at = assignmentOf(primary, fleet);
         const shared = sharing(bundle, fleet, at, assignmentOf(backup, fleet));
-        expect(told(backup)).toEqual(inOrder(sharedByJob(bundle, fleet, at, assignmentOf(backup, fleet))));
+        expect(reported(backup)).toEqual(
+          inOrder(sharedByJob(bundle, fleet, at, assignmentOf(backup, fleet))),
+        );
         expect(primary.degraded).toEqual([]);
         if (shared === 0) {
           apart++;
@@ -220,7 +222,7 @@ describe('primary and backup', () => {
         if (primary === undefined || backup === undefined) return;
         const p = assignmentOf(primary, fleet);
         const b = assignmentOf(backup, fleet);
-        expect(told(backup)).toEqual(inOrder(sharedByJob(bundle, fleet, p, b)));
+        expect(reported(backup)).toEqual(inOrder(sharedByJob(bundle, fleet, p, b)));
         if (backup.degraded.length === 0) return;
         if (backup.degraded.every((d) => d.unavoidable)) {
           expect(sharing(bundle, fleet, p, b)).toBe(leastShared(bundle, fleet, primary));

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Answer, largest, smallest } from '../../../functions/core/capacity/monotone.ts';
+import { largest, smallest, type Verdict } from '../../../functions/core/capacity/monotone.ts';
 
 /** Yes up to `yes`, no from `no` on, undecided in between. */
 const steps =
   (yes: number, no: number) =>
-  (n: number): Answer =>
+  (n: number): Verdict =>
     n <= yes ? 'yes' : n >= no ? 'no' : 'undecided';
 
 test('the largest number that holds is found exactly where every answer is decided', () => {
@@ -57,7 +57,7 @@ test('what is known to hold is not asked again', () => {
 test('the smallest number from which it holds is found the same way, and none is one beyond the last', () => {
   const holdsFrom =
     (first: number) =>
-    (n: number): Answer =>
+    (n: number): Verdict =>
       n >= first ? 'yes' : 'no';
   for (let first = 0; first <= 8; first++) {
     expect(smallest(7, holdsFrom(first))).toEqual({ atLeast: first, atMost: first });

@@ -76,7 +76,7 @@ const readers = [
   { name: 'python3', probe: ['--version'], args: () => ['-c', PYTHON] },
   { name: 'go', probe: ['version'], args: () => ['run', file('read.go', GO)] },
 ];
-const answers: readonly [string, Piece[]][] = [
+const responses: readonly [string, Piece[]][] = [
   ['Protobuf', spliceMapProtobuf(kept.map(protobufEntry))],
   ['JSON', spliceMapJson(kept.map(jsonEntry))],
 ];
@@ -84,7 +84,7 @@ const answers: readonly [string, Piece[]][] = [
 describe.each(readers)('$name', ({ name, probe, args }) => {
   it('reads the spliced gzip, in Protobuf and JSON, as one member of the plain bytes', (context) => {
     context.skip(spawnSync(name, probe).status !== 0, `${name} is not installed`);
-    for (const [format, pieces] of answers) {
+    for (const [format, pieces] of responses) {
       const { status, stdout, stderr } = spawnSync(name, args(), {
         input: gather(gzip(pieces)),
         maxBuffer: 64 * 1024 * 1024,

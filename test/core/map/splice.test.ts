@@ -193,7 +193,7 @@ describe('the spliced clock', () => {
 });
 
 describe('the spliced answer to sync', () => {
-  const answer = fc.record({
+  const response = fc.record({
     changed: clusters,
     refreshed: clusters,
     omitted: fc.uniqueArray(clusterId, { maxLength: 4 }),
@@ -203,7 +203,7 @@ describe('the spliced answer to sync', () => {
 
   it('is, in Protobuf and in JSON, plain and in gzip, the SyncResponse that it was made from', () => {
     fc.assert(
-      fc.property(answer, ({ changed, refreshed, omitted, complete, etag }) => {
+      fc.property(response, ({ changed, refreshed, omitted, complete, etag }) => {
         const expected = toJson(
           SyncResponseSchema,
           create(SyncResponseSchema, {

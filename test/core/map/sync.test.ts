@@ -4,7 +4,7 @@ import { clockEtag } from '../../../functions/core/map/clock.ts';
 import { WHOLE_MAP } from '../../../functions/core/map/filter.ts';
 import { plain } from '../../../functions/core/map/pieces.ts';
 import { spliceSyncProtobuf } from '../../../functions/core/map/splice-protobuf.ts';
-import { planSync, type SyncHead, type SyncQuestion } from '../../../functions/core/map/sync.ts';
+import { planSync, type SyncHead, type SyncInput } from '../../../functions/core/map/sync.ts';
 import { gather } from './gather.ts';
 
 const MINUTE_NANOS = 60_000_000_000n;
@@ -29,7 +29,7 @@ function head(clusterId: string, over: Partial<SyncHead> = {}): SyncHead {
 function plan(
   heads: readonly SyncHead[],
   clock: Record<string, bigint>,
-  over: Partial<SyncQuestion<SyncHead>> = {},
+  over: Partial<SyncInput<SyncHead>> = {},
 ) {
   const { changed, refreshed, ...rest } = planSync({
     heads,
@@ -103,10 +103,10 @@ describe('the budget of a sync', () => {
   it('always has room for one snapshot, even where refreshed clusters have used it up', () => {
     const refreshed = Array.from({ length: 50 }, (_, index) => head(`r${index}`));
     const clock = Object.fromEntries(refreshed.map((each) => [each.clusterId, 9n]));
-    const answer = plan([...refreshed, ...four], clock, { maxBytes: 0 });
-    expect(answer.changed).toStrictEqual(['d']);
-    expect(answer.refreshed).toHaveLength(50);
-    expect(answer.complete).toBe(false);
+    const response = plan([...refreshed, ...four], clock, { maxBytes: 0 });
+    expect(response.changed).toStrictEqual(['d']);
+    expect(response.refreshed).toHaveLength(50);
+    expect(response.complete).toBe(false);
   });
 
   it('goes to the longest-standing change, then to what the caller lacks, then to the rest by age', () => {
@@ -166,7 +166,7 @@ describe('the size of a sync of 1,000 clusters in Protobuf, before gzip', () => 
     }),
   );
   const size = (callerClock: ReadonlyMap<string, bigint>): number => {
-    const answer = planSync({
+    const response = planSync({
       heads,
       callerClock,
       filter: WHOLE_MAP,
@@ -174,8 +174,8 @@ describe('the size of a sync of 1,000 clusters in Protobuf, before gzip', () => 
       maxBytes: 4_000_000,
       snapshotBytes: () => 0,
     });
-    expect(answer.changed).toStrictEqual([]);
-    return gather(plain(spliceSyncProtobuf({ ...answer, changed: [] }))).length;
+    expect(response.changed).toStrictEqual([]);
+    return gather(plain(spliceSyncProtobuf({ ...response, changed: [] }))).length;
   };
   const clock = (counter: bigint) => new Map(heads.map((each) => [each.clusterId, counter]));
 
@@ -208,12 +208,12 @@ describe('a plan', () => {
           head(id, { counter, contentSinceCounter: 1n + (since % counter) }),
         );
         const whole = plan(all, held);
-        const told = [...whole.changed, ...whole.refreshed, ...whole.omitted];
+        const reported = [...whole.changed, ...whole.refreshed, ...whole.omitted];
         const differing = [
           ...all.filter((each) => held[each.clusterId] !== each.counter).map((each) => each.clusterId),
           ...Object.keys(held).filter((id) => !all.some((each) => each.clusterId === id)),
         ];
-        expect(told.toSorted()).toStrictEqual(differing.sort());
+        expect(reported.toSorted()).toStrictEqual(differing.sort());
         expect(whole.complete).toBe(true);
 
         const part = plan(all, held, { maxBytes });

@@ -9,8 +9,8 @@ import {
 } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CANONICAL_ORDERS, encodeBody } from '../../../functions/core/snapshot/canonical.ts';
-import { bodyIdOf } from '../../../functions/core/snapshot/content.ts';
+import { CANONICAL_ORDERS, encodeContent } from '../../../functions/core/snapshot/canonical.ts';
+import { contentIdOf } from '../../../functions/core/snapshot/content.ts';
 import { decodeSnapshot } from '../../../functions/core/snapshot/decode.ts';
 import {
   ApiResourceSchema,
@@ -30,7 +30,7 @@ const KEEPS_ORDER: ReadonlySet<DescField> = new Set([
 
 const encode = (snapshot: ClusterResourceMap): Uint8Array => toBinary(ClusterResourceMapSchema, snapshot);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-const bodyId = (snapshot: ClusterResourceMap): string => bodyIdOf(CLUSTER_ID, encodeBody(snapshot));
+const contentId = (snapshot: ClusterResourceMap): string => contentIdOf(CLUSTER_ID, encodeContent(snapshot));
 
 /** Three random snapshots run together, which Protobuf reads as one with longer lists; unknown fields at the end. */
 const wire = fc
@@ -62,8 +62,8 @@ describe('the canonical form', () => {
           (field) => KEEPS_ORDER.has(field),
           seededRandom(seed),
         );
-        const one = encodeBody(decodeSnapshot(nonEmpty(bytes), 'protobuf'));
-        const other = encodeBody(decodeSnapshot(nonEmpty(permuted), 'protobuf'));
+        const one = encodeContent(decodeSnapshot(nonEmpty(bytes), 'protobuf'));
+        const other = encodeContent(decodeSnapshot(nonEmpty(permuted), 'protobuf'));
         expect(hex(other)).toBe(hex(one));
       }),
       { numRuns: 300 },
@@ -76,7 +76,7 @@ describe('the canonical form', () => {
         const snapshot = decodeSnapshot(nonEmpty(bytes), 'protobuf');
         const { collectedAt, logicalCounter } = snapshot;
         const said = asMultisets(ClusterResourceMapSchema, snapshot);
-        const body = fromBinary(ClusterResourceMapSchema, encodeBody(snapshot));
+        const body = fromBinary(ClusterResourceMapSchema, encodeContent(snapshot));
         expect([body.collectedAt, body.logicalCounter]).toEqual([undefined, 0n]);
         if (collectedAt !== undefined) body.collectedAt = collectedAt;
         body.logicalCounter = logicalCounter;
@@ -89,8 +89,8 @@ describe('the canonical form', () => {
   it('is its own canonical form', () => {
     fc.assert(
       fc.property(wire, (bytes) => {
-        const body = encodeBody(decodeSnapshot(nonEmpty(bytes), 'protobuf'));
-        expect(hex(encodeBody(fromBinary(ClusterResourceMapSchema, body)))).toBe(hex(body));
+        const body = encodeContent(decodeSnapshot(nonEmpty(bytes), 'protobuf'));
+        expect(hex(encodeContent(fromBinary(ClusterResourceMapSchema, body)))).toBe(hex(body));
       }),
       { numRuns: 100 },
     );
@@ -109,7 +109,7 @@ describe('the canonical form', () => {
   it('does not depend on time and counter', () => {
     const one = snapshotOf({ logicalCounter: 1n, collectedAt: { seconds: 1n } });
     const other = snapshotOf({ logicalCounter: 9n, collectedAt: { seconds: 2n, nanos: 3 } });
-    expect(bodyId(one)).toBe(bodyId(other));
+    expect(contentId(one)).toBe(contentId(other));
   });
 
   it.each([
@@ -126,8 +126,8 @@ describe('the canonical form', () => {
         snapshotOf({ apiResources: [{ kind: 'Job', servedVersions: counts.map((n) => `v${n}`) }] }),
     ],
   ])('keeps the order of %s, and so gives another order another digest', (_, build) => {
-    expect(bodyId(build([4, 8]))).not.toBe(bodyId(build([8, 4])));
-    expect(bodyId(build([4, 8]))).toBe(bodyId(build([4, 8])));
+    expect(contentId(build([4, 8]))).not.toBe(contentId(build([8, 4])));
+    expect(contentId(build([4, 8]))).toBe(contentId(build([4, 8])));
   });
 
   it('keeps equal occupancy entries apart from one entry', () => {
@@ -135,15 +135,15 @@ describe('the canonical form', () => {
       snapshotOf({
         capacityPools: [{ nodeTypes: [{ inUse: external.map((n) => ({ externalAcceleratorsInUse: n })) }] }],
       });
-    expect(bodyId(nodes(1, 1, 2))).toBe(bodyId(nodes(2, 1, 1)));
-    expect(bodyId(nodes(1, 1, 2))).not.toBe(bodyId(nodes(1, 2)));
-    expect(bodyId(nodes(1, 1, 2))).not.toBe(bodyId(nodes(1, 2, 2)));
+    expect(contentId(nodes(1, 1, 2))).toBe(contentId(nodes(2, 1, 1)));
+    expect(contentId(nodes(1, 1, 2))).not.toBe(contentId(nodes(1, 2)));
+    expect(contentId(nodes(1, 1, 2))).not.toBe(contentId(nodes(1, 2, 2)));
   });
 
   it('orders elements with equal ids by all that they say', () => {
     const pools = (...maxima: number[]) =>
       snapshotOf({ capacityPools: maxima.map((maxNodes) => ({ id: 'p', maxNodes })) });
-    expect(bodyId(pools(3, 1, 2))).toBe(bodyId(pools(2, 3, 1)));
+    expect(contentId(pools(3, 1, 2))).toBe(contentId(pools(2, 3, 1)));
   });
 
   it('merges a singular field that is sent twice, as Protobuf has it', () => {
@@ -151,7 +151,7 @@ describe('the canonical form', () => {
       encode(fromBinary(ClusterResourceMapSchema, encode(snapshotOf({ cluster: fields }))));
     const twice = Buffer.concat([identity({ clusterId: 'c1' }), identity({ region: 'eu' })]);
     const once = identity({ clusterId: 'c1', region: 'eu' });
-    expect(bodyId(decodeSnapshot(twice, 'protobuf'))).toBe(bodyId(decodeSnapshot(once, 'protobuf')));
+    expect(contentId(decodeSnapshot(twice, 'protobuf'))).toBe(contentId(decodeSnapshot(once, 'protobuf')));
   });
 
   it('keeps the order of an unknown field’s own occurrences', () => {
@@ -160,41 +160,41 @@ describe('the canonical form', () => {
         Buffer.concat([encode(snapshotOf()), ...values.map((v) => Buffer.from([0x78, v]))]),
         'protobuf',
       );
-    expect(bodyId(withUnknown(1, 2))).not.toBe(bodyId(withUnknown(2, 1)));
+    expect(contentId(withUnknown(1, 2))).not.toBe(contentId(withUnknown(2, 1)));
   });
 
   it('keeps an engine parameter "__proto__"', () => {
     const parameters = (json: string) =>
       decodeSnapshot(Buffer.from(`{"jobs":[{"ranks":[{"runtime":{"engineParameters":${json}}}]}]}`), 'json');
-    const body = encodeBody(parameters('{"b":"2","__proto__":"x","a":"1"}'));
+    const body = encodeContent(parameters('{"b":"2","__proto__":"x","a":"1"}'));
     const read = fromBinary(ClusterResourceMapSchema, body).jobs[0]?.ranks[0]?.runtime?.engineParameters;
     expect(Object.entries(read ?? {})).toEqual([
       ['__proto__', 'x'],
       ['a', '1'],
       ['b', '2'],
     ]);
-    expect(bodyId(parameters('{"__proto__":"x"}'))).not.toBe(bodyId(parameters('{}')));
+    expect(contentId(parameters('{"__proto__":"x"}'))).not.toBe(contentId(parameters('{}')));
   });
 
   it('tells an absent number from 0', () => {
     const bounds = (pool: { minNodes?: number }) => snapshotOf({ capacityPools: [{ id: 'p', ...pool }] });
-    expect(bodyId(bounds({ minNodes: 0 }))).not.toBe(bodyId(bounds({})));
+    expect(contentId(bounds({ minNodes: 0 }))).not.toBe(contentId(bounds({})));
   });
 });
 
 describe('the body id', () => {
   it('is another for the same body of another cluster', () => {
-    const body = encodeBody(snapshotOf());
-    expect(bodyIdOf('c1', body)).not.toBe(bodyIdOf('c2', body));
+    const body = encodeContent(snapshotOf());
+    expect(contentIdOf('c1', body)).not.toBe(contentIdOf('c2', body));
   });
 
   it('does not run cluster id and body together', () => {
-    expect(bodyIdOf('ab', Buffer.from('c'))).not.toBe(bodyIdOf('a', Buffer.from('bc')));
+    expect(contentIdOf('ab', Buffer.from('c'))).not.toBe(contentIdOf('a', Buffer.from('bc')));
   });
 
   it('is SHA-256 over both, each after its length, so that another implementation can compute it', () => {
     // printf '\0\0\0\2c1\0\0\0\3abc' | sha256sum
-    expect(bodyIdOf('c1', Buffer.from('abc'))).toBe(
+    expect(contentIdOf('c1', Buffer.from('abc'))).toBe(
       '95c62b5d3a8fe0dbc581d6b012d9b8cd6fbffbd4f6ac47dafd9909a6d7ebec9e',
     );
   });

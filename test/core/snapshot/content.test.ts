@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants, crc32, inflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { deflateBody } from '../../../functions/core/snapshot/content.ts';
+import { deflateContent } from '../../../functions/core/snapshot/content.ts';
 
 /** An empty stored block: where a sync flush ends, and the next deflate block may begin. */
 const SYNC_FLUSH = Buffer.from([0, 0, 0xff, 0xff]);
@@ -20,7 +20,7 @@ describe('a deflated body', () => {
   it('inflates to the body and ends with one sync flush, at every size around the buffers', async () => {
     for (const size of SIZES) {
       const body = randomBytes(size);
-      const { deflated } = await deflateBody('00', body);
+      const { deflated } = await deflateContent('00', body);
       expect(inflate(deflated).equals(body), `size ${size}`).toBe(true);
       expect(Buffer.from(deflated.subarray(-4)).equals(SYNC_FLUSH), `size ${size}`).toBe(true);
     }
@@ -28,15 +28,15 @@ describe('a deflated body', () => {
 
   it('can be followed by another one in one deflate stream', async () => {
     const [one, other] = [Buffer.from('abc '.repeat(1_000)), Buffer.from('abd '.repeat(1_000))];
-    const pieces = [(await deflateBody('00', one)).deflated, (await deflateBody('00', other)).deflated];
+    const pieces = [(await deflateContent('00', one)).deflated, (await deflateContent('00', other)).deflated];
     expect(inflate(Buffer.concat(pieces)).equals(Buffer.concat([one, other]))).toBe(true);
   });
 
   it('knows its id, its length and its CRC-32 before deflating', async () => {
     const body = Buffer.from('123456789');
-    const encoded = await deflateBody('ab', body);
+    const encoded = await deflateContent('ab', body);
     // The check value of CRC-32/ISO-HDLC.
-    expect([encoded.bodyId, encoded.rawBytes, encoded.crc32]).toEqual(['ab', 9, 0xcbf43926]);
+    expect([encoded.contentId, encoded.rawBytes, encoded.crc32]).toEqual(['ab', 9, 0xcbf43926]);
     expect(encoded.crc32).toBe(crc32(body));
   });
 });

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { gzip } from '../../../functions/core/map/splice-gzip.ts';
 import { spliceMapJson } from '../../../functions/core/map/splice-json.ts';
 import { spliceMapProtobuf } from '../../../functions/core/map/splice-protobuf.ts';
-import { encodeBody } from '../../../functions/core/snapshot/canonical.ts';
+import { encodeContent } from '../../../functions/core/snapshot/canonical.ts';
 import { ClusterResourceMapSchema } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import type { Case } from '../case.ts';
 import { readCases, seeds } from '../corpus.ts';
 import { targetOf } from './index.ts';
 import { pipelineTarget, type Steps, sent } from './pipeline.ts';
 
-const STEPS: Steps = { encodeBody, spliceMapProtobuf, spliceMapJson, gzip };
+const STEPS: Steps = { encodeContent, spliceMapProtobuf, spliceMapJson, gzip };
 const real = seeds('.');
 const ofCluster = (name: string): Case[] =>
   real.filter(({ format, bytes }) => format === 'protobuf' && Buffer.from(bytes).includes(name));
@@ -46,13 +46,13 @@ describe('A fault is found in', () => {
   });
 
   it('a canonical form that keeps the order in which things came', () => {
-    const asItCame: typeof encodeBody = (snapshot) =>
+    const asItCame: typeof encodeContent = (snapshot) =>
       toBinary(ClusterResourceMapSchema, {
         ...snapshot,
         collectedAt: undefined,
         logicalCounter: 0n,
       } as never);
-    expect(() => runWith({ encodeBody: asItCame })).toThrow(
+    expect(() => runWith({ encodeContent: asItCame })).toThrow(
       /canonical form depends on the order|another body/,
     );
   });

@@ -15,15 +15,15 @@ import { gzip } from '../../../functions/core/map/splice-gzip.ts';
 import { spliceMapJson } from '../../../functions/core/map/splice-json.ts';
 import { spliceMapProtobuf } from '../../../functions/core/map/splice-protobuf.ts';
 import { acceleratorTotals } from '../../../functions/core/snapshot/accelerators.ts';
-import { encodeBody } from '../../../functions/core/snapshot/canonical.ts';
-import { bodyIdOf } from '../../../functions/core/snapshot/content.ts';
+import { encodeContent } from '../../../functions/core/snapshot/canonical.ts';
+import { contentIdOf } from '../../../functions/core/snapshot/content.ts';
 import { decodeMessage, decodeSnapshot } from '../../../functions/core/snapshot/decode.ts';
 import { identityOf } from '../../../functions/core/snapshot/identity.ts';
 import {
   checkNodeTypeSuccession,
   checkSnapshot,
   nodeTypeFacts,
-  nodeTypeFactsOfBody,
+  nodeTypeFactsOfContent,
 } from '../../../functions/core/snapshot/rules/index.ts';
 import { nanosOf, timestampOf } from '../../../functions/core/timestamp.ts';
 import {
@@ -49,13 +49,13 @@ interface Kept {
 
 /** Steps of the service that a test of the target puts a broken one in the place of. */
 export interface Steps {
-  readonly encodeBody: typeof encodeBody;
+  readonly encodeContent: typeof encodeContent;
   readonly spliceMapProtobuf: typeof spliceMapProtobuf;
   readonly spliceMapJson: typeof spliceMapJson;
   readonly gzip: typeof gzip;
 }
 
-const STEPS: Steps = { encodeBody, spliceMapProtobuf, spliceMapJson, gzip };
+const STEPS: Steps = { encodeContent, spliceMapProtobuf, spliceMapJson, gzip };
 
 /** @param neighbours two real snapshots, which share the map with each case that is accepted */
 export function pipelineTarget(neighbours: readonly Case[], steps: Steps = STEPS): Target {
@@ -80,7 +80,7 @@ function same(found: Uint8Array, wanted: Uint8Array, message: string): void {
 }
 
 /** The snapshot; undefined where it is refused, and refused as it must be. */
-function accepted({ format, bytes }: Case, { encodeBody }: Steps): ClusterResourceMap | undefined {
+function accepted({ format, bytes }: Case, { encodeContent }: Steps): ClusterResourceMap | undefined {
   let snapshot: ClusterResourceMap;
   try {
     snapshot = decodeSnapshot(bytes, format);
@@ -106,7 +106,7 @@ function accepted({ format, bytes }: Case, { encodeBody }: Steps): ClusterResour
     checkRefusal(new InvalidSnapshotError(findings, rejects, omitted));
     return undefined;
   }
-  checkOtherFormat(snapshot, format, encodeBody);
+  checkOtherFormat(snapshot, format, encodeContent);
   return snapshot;
 }
 
@@ -122,7 +122,7 @@ function checkRefusal(error: unknown): void {
 function checkOtherFormat(
   snapshot: ClusterResourceMap,
   format: Case['format'],
-  encodeBody: Steps['encodeBody'],
+  encodeContent: Steps['encodeContent'],
 ): void {
   const bytes = toBinary(ClusterResourceMapSchema, snapshot);
   const known = toBinary(ClusterResourceMapSchema, snapshot, { writeUnknownFields: false });
@@ -133,14 +133,14 @@ function checkOtherFormat(
       ? decodeSnapshot(bytes, 'protobuf')
       : decodeSnapshot(Buffer.from(toJsonString(ClusterResourceMapSchema, snapshot)), 'json');
   same(
-    encodeBody(other),
-    encodeBody(clone(ClusterResourceMapSchema, snapshot)),
+    encodeContent(other),
+    encodeContent(clone(ClusterResourceMapSchema, snapshot)),
     'The other format has another body.',
   );
 }
 
 /** As the store keeps it, and as it comes out of there. */
-function keep(snapshot: ClusterResourceMap, { encodeBody }: Steps): Kept {
+function keep(snapshot: ClusterResourceMap, { encodeContent }: Steps): Kept {
   assert.ok(snapshot.collectedAt !== undefined, 'The rules let a snapshot without collected_at pass.');
   const clusterId = snapshot.cluster?.clusterId;
   assert.ok(clusterId !== undefined, 'The rules let a snapshot without an id pass.');
@@ -153,15 +153,15 @@ function keep(snapshot: ClusterResourceMap, { encodeBody }: Steps): Kept {
     collectedAtNanos: nanosOf(snapshot.collectedAt),
   };
 
-  const body = encodeBody(snapshot);
+  const body = encodeContent(snapshot);
   const again = decodeSnapshot(body, 'protobuf');
   const shuffled = clone(ClusterResourceMapSchema, again);
   shuffled.capacityPools.reverse();
   shuffled.jobs.reverse();
-  same(encodeBody(again), body, 'The canonical form of a canonical form differs.');
-  same(encodeBody(shuffled), body, 'The canonical form depends on the order.');
-  assert.match(bodyIdOf(clusterId, body), /^[0-9a-f]{64}$/);
-  const known = checkNodeTypeSuccession(nodeTypeFactsOfBody(body), facts, { nowMs: NOW_MS });
+  same(encodeContent(again), body, 'The canonical form of a canonical form differs.');
+  same(encodeContent(shuffled), body, 'The canonical form depends on the order.');
+  assert.match(contentIdOf(clusterId, body), /^[0-9a-f]{64}$/);
+  const known = checkNodeTypeSuccession(nodeTypeFactsOfContent(body), facts, { nowMs: NOW_MS });
   assert.equal(known.rejects + known.warnings, 0, 'The snapshot differs from its own body.');
 
   const json = jsonMembers(fromBinary(ClusterResourceMapSchema, body));

@@ -36,12 +36,12 @@ export function serviceTarget(): Target & { close(): Promise<void> } {
 
   const call = async (path: string, init: RequestInit = {}): Promise<Response> => {
     assert.ok(service !== undefined);
-    const answer = await fetch(service.url + path, init);
+    const response = await fetch(service.url + path, init);
     assert.ok(
-      answer.status < 500,
-      `${init.method ?? 'GET'} ${path} is answered with ${answer.status}: ${answer.status < 500 ? '' : await answer.text()} ${lastFailure}`,
+      response.status < 500,
+      `${init.method ?? 'GET'} ${path} is answered with ${response.status}: ${response.status < 500 ? '' : await response.text()} ${lastFailure}`,
     );
-    return answer;
+    return response;
   };
 
   const pushSentinel = async (): Promise<void> => {
@@ -51,13 +51,13 @@ export function serviceTarget(): Target & { close(): Promise<void> } {
       collectedAt: create(TimestampSchema, { seconds: BigInt(Math.floor(Date.now() / 1_000)) }),
       logicalCounter: counter,
     });
-    const answer = await call(`/v1/clusters/${SENTINEL}/snapshot`, {
+    const response = await call(`/v1/clusters/${SENTINEL}/snapshot`, {
       method: 'PUT',
       headers: { 'content-type': 'application/x-protobuf' },
       body: toBinary(ClusterResourceMapSchema, snapshot) as Uint8Array<ArrayBuffer>,
     });
-    const text = await answer.text();
-    assert.equal(answer.status, 200, `A good push is refused: ${text}`);
+    const text = await response.text();
+    assert.equal(response.status, 200, `A good push is refused: ${text}`);
   };
 
   const clock = async (): Promise<string> => (await call('/v1/map/clock')).text();
@@ -83,7 +83,7 @@ export function serviceTarget(): Target & { close(): Promise<void> } {
       port: 0,
       host: '127.0.0.1',
       // Each shard is a query more in every look at the clock.
-      tables: { heads: 'Heads', bodies: 'Bodies', shards: 1 },
+      tables: { heads: 'Heads', contents: 'Bodies', shards: 1 },
       telemetry: {
         warn: () => undefined,
         error: (message, { cause }) => {
@@ -101,7 +101,7 @@ export function serviceTarget(): Target & { close(): Promise<void> } {
     if (cases++ % CASES_A_SERVICE === 0) await renew();
     counter++;
     const bytes = withCounter(input, counter);
-    const answer = await call(
+    const response = await call(
       `/v1/clusters/${encodeURIComponent(clusterIdIn(bytes, input.format))}/snapshot`,
       {
         method: 'PUT',
@@ -109,13 +109,13 @@ export function serviceTarget(): Target & { close(): Promise<void> } {
         body: bodyOf(input, bytes) as Uint8Array<ArrayBuffer>,
       },
     );
-    const text = await answer.text();
+    const text = await response.text();
     const now = await clock();
-    if (answer.status === 200) {
+    if (response.status === 200) {
       assert.notEqual(now, standing, `A push that was accepted (${text}) is not in the clock.`);
       standing = now;
     } else {
-      assert.equal(answer.headers.get('content-type'), 'application/problem+json');
+      assert.equal(response.headers.get('content-type'), 'application/problem+json');
       assert.equal(now, standing, `A push that was refused (${text.slice(0, 300)}) changed the map.`);
     }
     if (cases % CASES_A_LOOK !== 0) return;

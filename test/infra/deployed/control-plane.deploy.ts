@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)('the template', () => {
         AWS_REGION: 'us-east-1',
         AWS_DEFAULT_REGION: 'us-east-1',
       };
-      await answering(port);
+      await responding(port);
       const python = join(bin, 'python');
       const { stdout: types } = await run(python, [script('supported_types.py')]);
       reduced = reduceFor(JSON.parse(types), JSON.parse(await readFile(template, 'utf8')) as Template);
@@ -182,7 +182,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function answering(port: number): Promise<void> {
+async function responding(port: number): Promise<void> {
   const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     try {

@@ -43,11 +43,11 @@ export interface Deployment {
   /** Of the HTTP API. */
   readonly url: string;
   readonly dynamo: DynamoDBClient;
-  readonly tables: { readonly heads: string; readonly bodies: string };
+  readonly tables: { readonly heads: string; readonly contents: string };
   /** What is on the bus, in order. */
   readonly events: readonly BusEvent[];
   /** Records that the stream gave, and those that the filter let through to notify. */
-  readonly stream: { readonly records: number; readonly told: number };
+  readonly stream: { readonly records: number; readonly reported: number };
   readonly functions: ReadonlyMap<FunctionName, DeployedFunction>;
   /** One call of the schedule. */
   runSchedule(): Promise<unknown>;
@@ -89,7 +89,7 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
     }
     const front = await startFront(assembly, functions);
     closing.push(front.close);
-    const stream = { records: 0, told: 0 };
+    const stream = { records: 0, reported: 0 };
     const reader = startFeed(options, tables.heads, dynamo, named(functions, 'notify').lambda, stream);
     closing.push(() => reader.stop());
     return {
@@ -167,13 +167,13 @@ async function createTables(
           : { StreamSpecification: { ...StreamSpecification, StreamEnabled: true } }),
       }),
     );
-    for (const name of ['heads', 'bodies'])
-      if (logicalId.toLowerCase().includes(name)) names[name] = TableName;
+    if (logicalId.includes('Heads')) names.heads = TableName;
+    if (logicalId.includes('Bodies')) names.contents = TableName;
   }
-  const { heads, bodies } = names;
-  if (heads === undefined || bodies === undefined)
-    throw new Error('The template has not the tables of heads and bodies.');
-  return { heads, bodies };
+  const { heads, contents } = names;
+  if (heads === undefined || contents === undefined)
+    throw new Error('The template lacks the tables of heads and contents.');
+  return { heads, contents };
 }
 
 function functionResource(assembly: Assembly, name: FunctionName): readonly [string, Resource] {
@@ -229,7 +229,7 @@ function startFeed(
   table: string,
   dynamo: DynamoDBClient,
   notify: LambdaProcess,
-  counts: { records: number; told: number },
+  counts: { records: number; reported: number },
 ): StreamReader {
   const mapping = onlyResource(assembly, 'AWS::Lambda::EventSourceMapping');
   const { Filters } = mapping.Properties.FilterCriteria as { Filters: readonly { Pattern: string }[] };
@@ -244,11 +244,11 @@ function startFeed(
     table,
     telemetry: jsonLinesTelemetry(),
     handler: async ({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> => {
-      const told = Records.filter((record) => passes(filters, record));
+      const reported = Records.filter((record) => passes(filters, record));
       counts.records += Records.length;
-      counts.told += told.length;
-      if (told.length === 0) return { batchItemFailures: [] };
-      return (await notify.invoke({ Records: told })) as DynamoDBBatchResponse;
+      counts.reported += reported.length;
+      if (reported.length === 0) return { batchItemFailures: [] };
+      return (await notify.invoke({ Records: reported })) as DynamoDBBatchResponse;
     },
   });
 }

@@ -14,9 +14,9 @@ import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newToken, tokenDigest } from '../../../functions/auth/static-token.ts';
 import { type Client, createClient, MapReplica } from '../../../functions/client/index.ts';
-import { encodeBody } from '../../../functions/core/snapshot/canonical.ts';
+import { encodeContent } from '../../../functions/core/snapshot/canonical.ts';
 import { PoolSchema } from '../../../functions/gen/bundle/v1/pool_pb.ts';
-import { bodyKey } from '../../../functions/storage/contents.ts';
+import { contentKey } from '../../../functions/storage/contents.ts';
 import { HEAD_ATTRIBUTES, headFromItem, type Item } from '../../../functions/storage/head-item.ts';
 import { headPartition, shardOf } from '../../../functions/storage/tables.ts';
 import { FUNCTION_NAMES } from '../../../infra/functions.ts';
@@ -101,9 +101,9 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
   }
 
   async function issue(role: string, clusterId = ''): Promise<{ token: { id: string }; secret: string }> {
-    const answer = await ask('POST', '/v1/tokens', { role, clusterId });
-    if (!answer.ok) throw new Error(`No token was issued: ${await answer.text()}`);
-    return (await answer.json()) as { token: { id: string }; secret: string };
+    const response = await ask('POST', '/v1/tokens', { role, clusterId });
+    if (!response.ok) throw new Error(`No token was issued: ${await response.text()}`);
+    return (await response.json()) as { token: { id: string }; secret: string };
   }
 
   /** Has time pass for one cluster: what the sweeper measures lies that much further back. */
@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
   }
 
   /** Waits for an event of a cluster beyond the first `after`. */
-  async function told(
+  async function reported(
     detailType: string,
     clusterId: string,
     after = 0,
@@ -158,12 +158,12 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     ] as const) {
       await agent(clusterId).push(await snapshotOf(sample, { clusterId, counter: 1n }));
     }
-    expect(await told('Cluster Published', EKS)).toMatchObject({
+    expect(await reported('Cluster Published', EKS)).toMatchObject({
       logicalCounter: '10',
       state: 'CLUSTER_STATE_INCLUDED',
     });
-    await told('Cluster Published', 'openb');
-    await told('Cluster Published', 'kops');
+    await reported('Cluster Published', 'openb');
+    await reported('Cluster Published', 'kops');
   });
 
   test('validate without storing', async () => {
@@ -175,14 +175,14 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
   });
 
   test('serve the whole map, and every cluster as it was pushed', async () => {
-    const answer = await client.map();
-    if (answer.kind !== 'map') throw new Error('There was a map to give.');
-    expect(answer.map.vectorClock).toEqual({ [EKS]: 10n, kops: 1n, openb: 1n });
+    const response = await client.map();
+    if (response.kind !== 'map') throw new Error('There was a map to give.');
+    expect(response.map.vectorClock).toEqual({ [EKS]: 10n, kops: 1n, openb: 1n });
     const eks = await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 10n });
-    expect(encodeBody(await client.snapshot(EKS))).toEqual(encodeBody(eks));
-    expect(await client.map({ ifNoneMatch: answer.etag })).toEqual({
+    expect(encodeContent(await client.snapshot(EKS))).toEqual(encodeContent(eks));
+    expect(await client.map({ ifNoneMatch: response.etag })).toEqual({
       kind: 'not-modified',
-      etag: answer.etag,
+      etag: response.etag,
     });
     expect(await client.clock()).toEqual(
       new Map([
@@ -205,11 +205,11 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
   });
 
   test('tell of a push that changed something, and not of one that did not', async () => {
-    const detail = await told('Cluster Published', 'kops', 3);
+    const detail = await reported('Cluster Published', 'kops', 3);
     expect(detail).toMatchObject({ logicalCounter: '5', previousCounter: '1' });
     expect(deployment.events.filter(({ detail }) => detail.clusterId === 'openb')).toHaveLength(1);
     // The filter kept the refresh from notify: it was no invocation.
-    expect(deployment.stream.told).toBeLessThan(deployment.stream.records);
+    expect(deployment.stream.reported).toBeLessThan(deployment.stream.records);
   });
 
   test('refuse what went back, with the mark', async () => {
@@ -271,16 +271,19 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
 
   test('omit a cluster on demand, tell it, and take it back', async () => {
     await clientWith(admin).omit(EKS);
-    expect(await told('Cluster Omitted', EKS)).toMatchObject({ reason: 'deleted' });
+    expect(await reported('Cluster Omitted', EKS)).toMatchObject({ reason: 'deleted' });
     expect((await replica.pull()).map(({ kind }) => kind)).toEqual(['omitted', 'complete']);
     await agent(EKS).push(await snapshotOf('aicr-eks-h100-t3', { clusterId: EKS, counter: 11n }));
-    expect(await told('Cluster Returned', EKS)).toMatchObject({ logicalCounter: '11' });
+    expect(await reported('Cluster Returned', EKS)).toMatchObject({ logicalCounter: '11' });
   });
 
   test('sweep out a cluster that fell silent, when the schedule calls, and no other', async () => {
     await age('kops', 'receivedAt', 31_000);
     expect(await deployment.runSchedule()).toMatchObject({ newlyOmitted: ['kops'], included: 2, omitted: 1 });
-    expect(await told('Cluster Omitted', 'kops')).toMatchObject({ reason: 'silent', logicalCounter: '5' });
+    expect(await reported('Cluster Omitted', 'kops')).toMatchObject({
+      reason: 'silent',
+      logicalCounter: '5',
+    });
     expect([...(await client.clock()).keys()].sort()).toEqual([EKS, 'openb']);
   });
 
@@ -349,8 +352,8 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     const { body } = headFromItem(await headItem('kops'));
     await deployment.dynamo.send(
       new DeleteItemCommand({
-        TableName: deployment.tables.bodies,
-        Key: { bodyId: { B: bodyKey(body) }, part: { N: '0' } },
+        TableName: deployment.tables.contents,
+        Key: { bodyId: { B: contentKey(body) }, part: { N: '0' } },
       }),
     );
     const { targets } = await client.capacity();
@@ -362,15 +365,15 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
 
   describe('may do', () => {
     test.each(FUNCTION_NAMES)('what %s was seen to do, and nothing else', (name) => {
-      expect(grantsOf(assembly, name)).toEqual(calledBy(deployment, name));
+      expect(registrationsOf(assembly, name)).toEqual(calledBy(deployment, name));
     });
   });
 
   test('and the comparison sees a right that is missing, and one that is not needed', () => {
     const called = calledBy(deployment, 'push');
     expect(called.length).toBeGreaterThan(2);
-    expect(grantsOf(assembly, 'push')).not.toEqual(called.slice(1));
-    expect(grantsOf(assembly, 'push').slice(1)).not.toEqual(called);
+    expect(registrationsOf(assembly, 'push')).not.toEqual(called.slice(1));
+    expect(registrationsOf(assembly, 'push').slice(1)).not.toEqual(called);
   });
 });
 
@@ -386,7 +389,7 @@ function calledBy(deployment: Deployment, name: (typeof FUNCTION_NAMES)[number])
  * What the policies of its role let it do with tables and buses. What Lambda itself does in its
  * name (logs, traces, the stream, the dead letters) no code of ours calls.
  */
-function grantsOf(assembly: Assembly, name: (typeof FUNCTION_NAMES)[number]): readonly string[] {
+function registrationsOf(assembly: Assembly, name: (typeof FUNCTION_NAMES)[number]): readonly string[] {
   const [, lambda] =
     resourcesOf(assembly, 'AWS::Lambda::Function').find(([, { Properties }]) =>
       String(Properties.FunctionName).endsWith(`-${name}`),

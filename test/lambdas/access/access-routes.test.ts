@@ -232,10 +232,10 @@ describe('The local service that asks for tokens', () => {
   it('makes a first admin once, and none where there is one', async () => {
     const options = { engine: { kind: 'memory' }, port: 0, host: '127.0.0.1' } as const;
     const fresh = await startService({ ...options, access: { kind: 'tokens' } });
-    const answer = await fetch(`${fresh.url}/v1/tokens`, {
+    const response = await fetch(`${fresh.url}/v1/tokens`, {
       headers: { authorization: `Bearer ${fresh.firstAdminToken}` },
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     await fresh.close();
     const open = await startService(options);
     expect(open.firstAdminToken).toBeUndefined();

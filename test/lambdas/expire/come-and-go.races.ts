@@ -22,11 +22,11 @@ async function pollCost(store: TestStore): Promise<number> {
   let units = 0;
   client.middlewareStack.add(
     (next) => async (args) => {
-      const answer = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: 'TOTAL' } });
+      const response = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: 'TOTAL' } });
       units +=
-        (answer.output as { ConsumedCapacity?: { CapacityUnits?: number } }).ConsumedCapacity
+        (response.output as { ConsumedCapacity?: { CapacityUnits?: number } }).ConsumedCapacity
           ?.CapacityUnits ?? 0;
-      return answer;
+      return response;
     },
     { step: 'initialize', name: 'countsUnits' },
   );
@@ -69,7 +69,7 @@ describe.each(engines.slice(-1))('After 10,000 clusters have come and gone on $n
     expect(during).toBeGreaterThan(20 * before);
     expect(after).toBe(before);
     for (let n = 0; n < GONE; n += 997) {
-      expect(await store.heads.readRetired(`gone-${n}`)).toMatchObject({ highWater: BigInt(n + 1) });
+      expect(await store.heads.readTombstone(`gone-${n}`)).toMatchObject({ highWater: BigInt(n + 1) });
     }
   });
 });

@@ -56,7 +56,7 @@ describe.each(engines)('A sweeper on $name that is killed', (engine) => {
       expect(heads.map((head) => [head.clusterId, head.omission?.reason])).toEqual(
         SILENT.map((id) => [id, 'silent']),
       );
-      for (const id of GONE) expect(await store.heads.readRetired(id)).toMatchObject({ highWater: 7n });
+      for (const id of GONE) expect(await store.heads.readTombstone(id)).toMatchObject({ highWater: 7n });
     },
   );
 

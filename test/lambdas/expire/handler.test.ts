@@ -24,7 +24,7 @@ describe('The sweeper’s function', () => {
     const environment = {
       DYNAMODB_ENDPOINT: engine.endpoint,
       HEADS_TABLE: store.tables.heads,
-      BODIES_TABLE: store.tables.bodies,
+      BODIES_TABLE: store.tables.contents,
       HEAD_SHARDS: '2',
       OMIT_AFTER_SECONDS: '60',
       RETIRE_AFTER_SECONDS: '3600',

@@ -182,7 +182,7 @@ describe.each(engines)('The sweeper on $name', (engine) => {
       expect((await sweepAt(DUE - 1)).retired).toEqual([]);
       expect(await sweepAt(DUE)).toMatchObject({ retired: ['c'], included: 0, omitted: 0 });
       expect(await store.heads.read('c')).toBeUndefined();
-      expect(await store.heads.readRetired('c')).toMatchObject({ highWater: 7n });
+      expect(await store.heads.readTombstone('c')).toMatchObject({ highWater: 7n });
       expect((await store.heads.readAll()).heads).toEqual([]);
     });
 
@@ -207,8 +207,8 @@ describe.each(engines)('The sweeper on $name', (engine) => {
       const head = await store.heads.read('c');
       expect(head).toMatchObject({ highWater: init.counter });
       expect(head?.omission).toBeUndefined();
-      const bodies = await store.bodies.read(head === undefined ? [] : [head.body]);
-      expect(bodies.size).toBe(1);
+      const contents = await store.contents.read(head === undefined ? [] : [head.body]);
+      expect(contents.size).toBe(1);
     });
 
     it('no head that a push brought back between the mark and the deletion', async () => {
@@ -234,14 +234,19 @@ describe.each(engines)('The sweeper on $name', (engine) => {
         await omitCluster(store.heads, 'c', 'deleted', nowMs);
         nowMs += retireAfterMs + 1;
         expect((await sweepAt(nowMs)).retired).toEqual(['c']);
-        expect(await store.heads.readRetired('c')).toMatchObject({ highWater: counter });
+        expect(await store.heads.readTombstone('c')).toMatchObject({ highWater: counter });
       }
     });
 
     it('no head whose mark is below the retired one, which only an edited table has, and says so', async () => {
-      await store.heads.keepMark({ clusterId: 'c', highWater: 9n, collectedAtNanos: 0n, bodyId: '00' });
+      await store.heads.putTombstone({
+        clusterId: 'c',
+        highWater: 9n,
+        collectedAtNanos: 0n,
+        contentId: '00',
+      });
       expect(await sweepAt(DUE)).toMatchObject({ retired: [], failedClusters: ['c'], omitted: 1 });
-      expect(await store.heads.readRetired('c')).toMatchObject({ highWater: 9n });
+      expect(await store.heads.readTombstone('c')).toMatchObject({ highWater: 9n });
       expect(await store.heads.read('c')).toMatchObject({ highWater: 7n });
       expect(telemetry.fields.map((f) => String(f.cause))).toEqual([
         'RetiredMarkError: A retired mark of cluster "c" is above 7, the mark of its head; the head stays. ' +

@@ -16,7 +16,7 @@ export interface SweeperArgument {
 }
 
 class ForgetfulHeads extends HeadStore {
-  override async keepMark(): Promise<void> {}
+  override async putTombstone(): Promise<void> {}
 }
 
 const { endpoint, tables, membership, keepsMarks } = JSON.parse(process.argv[2] ?? '') as SweeperArgument;

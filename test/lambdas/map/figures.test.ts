@@ -35,7 +35,7 @@ function headOf(clusterId: string): Head {
     receivedAtMs: 1_767_225_600_500,
     contentSince: { counter: 999_000n, atMs: 1_767_220_000_500 },
     body: {
-      bodyId: 'ab'.repeat(32),
+      contentId: 'ab'.repeat(32),
       parts: 1,
       rawBytes: 41_083,
       storedBytes: 5_646,

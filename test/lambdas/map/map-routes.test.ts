@@ -8,19 +8,19 @@ import {
   GlobalResourceMapSchema,
 } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { VectorClockSchema } from '../../../functions/gen/resourcemap/v1/service_pb.ts';
-import { bodyKey } from '../../../functions/storage/contents.ts';
+import { contentKey } from '../../../functions/storage/contents.ts';
 import { engines, freshStore, type TestStore } from '../../engines/store.ts';
 import { serveStore, type TestService } from './service.ts';
 import { clusterSnapshot } from './snapshots.ts';
 
-interface Answer {
+interface OperationResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
 /** A request by Node's own client, which leaves encodings alone. */
-function send(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+function send(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<OperationResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method, headers }, (response) => {
       const chunks: Buffer[] = [];
@@ -193,7 +193,7 @@ describe.each(engines)('on $name', (engine) => {
 
   describe('an answer that the front cannot carry', () => {
     it('is 413 map_too_large, which says what can be done', async () => {
-      const small = await serveStore(store, { maxAnswerBytes: 100 });
+      const small = await serveStore(store, { maxResponseBytes: 100 });
       const plain = await send(`${small.url}/v1/map`);
       expect(plain.status).toBe(413);
       expect(plain.headers['content-type']).toBe('application/problem+json');
@@ -259,8 +259,8 @@ async function damage(store: TestStore, clusterId: string): Promise<void> {
   if (head === undefined) throw new Error(`there is no cluster ${clusterId}`);
   await store.client.send(
     new UpdateItemCommand({
-      TableName: store.tables.bodies,
-      Key: { bodyId: { B: bodyKey(head.body) }, part: { N: '0' } },
+      TableName: store.tables.contents,
+      Key: { bodyId: { B: contentKey(head.body) }, part: { N: '0' } },
       UpdateExpression: 'SET #data = :data',
       ExpressionAttributeNames: { '#data': 'data' },
       ExpressionAttributeValues: { ':data': { B: Buffer.alloc(head.body.storedBytes, 7) } },

@@ -1,45 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import type { FinishedAnswer } from '../../../functions/http/send-pieces.ts';
-import { AnswerCache } from '../../../functions/lambdas/map/response-cache.ts';
+import type { BufferedBody } from '../../../functions/http/send-pieces.ts';
+import { ResponseCache } from '../../../functions/lambdas/map/response-cache.ts';
 
-const answer = (length: number): FinishedAnswer => ({
+const response = (length: number): BufferedBody => ({
   kind: 'finished',
   length,
   chunks: [new Uint8Array(length)],
 });
 
 /** Makes an answer twice, which is when it is kept. */
-function keep(cache: AnswerCache, etag: string, bytes: number): void {
-  for (let time = 0; time < 2; time++) cache.made(etag, true, answer(bytes));
+function keep(cache: ResponseCache, etag: string, bytes: number): void {
+  for (let time = 0; time < 2; time++) cache.made(etag, true, response(bytes));
 }
 
 describe('the cache of finished answers', () => {
   it('keeps an answer once it was made twice', () => {
-    const cache = new AnswerCache(1_000);
-    cache.made('e', true, answer(10));
+    const cache = new ResponseCache(1_000);
+    cache.made('e', true, response(10));
     expect(cache.get('e', true)).toBeUndefined();
     expect(cache.heldBytes).toBe(0);
-    cache.made('e', true, answer(10));
+    cache.made('e', true, response(10));
     expect(cache.get('e', true)).toHaveLength(10);
   });
 
   it('forgets what was made once, where much else was made since', () => {
-    const cache = new AnswerCache(1_000);
-    cache.made('e', true, answer(10));
-    for (let other = 0; other < 64; other++) cache.made(`other ${other}`, true, answer(10));
-    cache.made('e', true, answer(10));
+    const cache = new ResponseCache(1_000);
+    cache.made('e', true, response(10));
+    for (let other = 0; other < 64; other++) cache.made(`other ${other}`, true, response(10));
+    cache.made('e', true, response(10));
     expect(cache.get('e', true)).toBeUndefined();
   });
 
   it('tells encodings apart', () => {
-    const cache = new AnswerCache(1_000);
+    const cache = new ResponseCache(1_000);
     keep(cache, 'e', 10);
     expect(cache.get('e', true)).toHaveLength(10);
     expect(cache.get('e', false)).toBeUndefined();
   });
 
   it('drops the oldest for the newest, and holds no more than its bytes', () => {
-    const cache = new AnswerCache(100);
+    const cache = new ResponseCache(100);
     keep(cache, 'a', 40);
     keep(cache, 'b', 40);
     keep(cache, 'c', 60);
@@ -48,7 +48,7 @@ describe('the cache of finished answers', () => {
   });
 
   it('takes nothing in that is larger than itself, and nothing twice', () => {
-    const cache = new AnswerCache(100);
+    const cache = new ResponseCache(100);
     keep(cache, 'a', 50);
     keep(cache, 'a', 50);
     keep(cache, 'b', 101);

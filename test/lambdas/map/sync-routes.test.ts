@@ -133,13 +133,13 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
   });
 
   it('cuts the budget to what the front can carry, and is 413 where one snapshot is larger', async () => {
-    const small = await serveStore(store, { maxAnswerBytes: 300 });
+    const small = await serveStore(store, { maxResponseBytes: 300 });
     const answer = await small.client.sync({ clock: new Map() });
     expect(answer.changed).toHaveLength(1);
     expect(answer.complete).toBe(false);
     await small.close();
 
-    const tiny = await serveStore(store, { maxAnswerBytes: 60 });
+    const tiny = await serveStore(store, { maxResponseBytes: 60 });
     await expect(tiny.client.sync({ clock: new Map() })).rejects.toMatchObject({
       status: 413,
       code: 'map_too_large',

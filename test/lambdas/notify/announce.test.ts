@@ -42,7 +42,7 @@ describe('The stream’s consumer', () => {
 
   it('sends one event for all that a batch says of a cluster', async () => {
     const later = pushed(one, 2n, 'b');
-    const answer = await handler({
+    const response = await handler({
       Records: [
         recordOf({ after: one, sequenceNumber: 1 }),
         recordOf({ after: two, sequenceNumber: 2 }),
@@ -50,21 +50,21 @@ describe('The stream’s consumer', () => {
         recordOf({ before: later, after: omitted(later), sequenceNumber: 4 }),
       ],
     });
-    expect(answer).toEqual(failures());
+    expect(response).toEqual(failures());
     expect(types()).toEqual(['Cluster Omitted: one', 'Cluster Published: two']);
     expect(bus.events.flatMap(eventFaults)).toEqual([]);
   });
 
   it('sends nothing for a refresh, for retirement and for an empty batch', async () => {
     const gone = omitted(two);
-    const answer = await handler({
+    const response = await handler({
       Records: [
         recordOf({ before: one, after: pushed(one, 2n) }),
         recordOf({ after: gone, partition: 'retired#3', sequenceNumber: 2 }),
         recordOf({ before: gone, sequenceNumber: 3 }),
       ],
     });
-    expect(answer).toEqual(failures());
+    expect(response).toEqual(failures());
     expect(await handler({ Records: [] })).toEqual(failures());
     expect(bus.calls).toBe(0);
   });
@@ -74,7 +74,7 @@ describe('The stream’s consumer', () => {
       sent.some((d) => d.includes(`"clusterId":"${id}"`)) ? 'throttled' : 'none';
     bus.fault = details('two');
     const many = Array.from({ length: 12 }, (_, i) => headOf({ clusterId: `many-${i}` }));
-    const answer = await handler({
+    const response = await handler({
       Records: [
         ...many.map((after, i) => recordOf({ after, sequenceNumber: i + 1 })),
         recordOf({ after: two, sequenceNumber: 13 }),
@@ -82,21 +82,21 @@ describe('The stream’s consumer', () => {
       ],
     });
     // The call of ten that is throttled has the last three clusters in it.
-    expect(answer).toEqual(failures(11, 12, 13));
+    expect(response).toEqual(failures(11, 12, 13));
     expect(telemetry.counts.get('EventsFailed')).toBe(3);
     expect(telemetry.counts.get('EventsSent')).toBe(10);
   });
 
   it('tells of a record that it cannot read, with cluster and cause, and goes on', async () => {
     const { highWater: _, ...broken } = headToItem(two, '3');
-    const answer = await handler({
+    const response = await handler({
       Records: [
         recordOf({ after: one, sequenceNumber: 1 }),
         itemRecordOf({ clusterId: 'two', after: broken, sequenceNumber: 2 }),
         recordOf({ after: three, sequenceNumber: 3 }),
       ],
     });
-    expect(answer).toEqual(failures());
+    expect(response).toEqual(failures());
     expect(types()).toEqual([
       'Cluster Published: one',
       'Cluster Published: three',

@@ -18,7 +18,7 @@ export function headOf(init: Partial<Head> & { readonly content?: string } = {})
     receivedAtMs: T0,
     contentSince: { counter: 1n, atMs: T0 },
     body: {
-      bodyId: createHash('sha256').update(content).digest('hex'),
+      contentId: createHash('sha256').update(content).digest('hex'),
       parts: 1,
       rawBytes: 100,
       storedBytes: 80,
@@ -52,7 +52,7 @@ export function pushed(head: Head, counter: bigint, content?: string): Head {
   return {
     ...next,
     contentSince: { counter, atMs: receivedAtMs },
-    body: { ...head.body, bodyId: createHash('sha256').update(content).digest('hex') },
+    body: { ...head.body, contentId: createHash('sha256').update(content).digest('hex') },
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventOf, type OutgoingEvent, unreadableEvent } from '../../../functions/lambdas/notify/event.ts';
-import { headMoveOf, UntoldRecordError } from '../../../functions/lambdas/notify/head-move.ts';
+import { headMoveOf, UndeliverableRecordError } from '../../../functions/lambdas/notify/head-move.ts';
 import { spansOf } from '../../../functions/lambdas/notify/span.ts';
 import type { Head } from '../../../functions/storage/head.ts';
 import { headOf, omitted, pushed, recordOf, recordsOf, T0 } from './builders.ts';
@@ -155,8 +155,14 @@ describe('The schemas in docs/events', () => {
     ['Cluster Omitted', lastEvent(head, undefined)],
     ['Cluster Returned', lastEvent(omitted(head), pushed(head, 2n, 'b'))],
     ['Cluster Returned', spanning([head, omitted(head), pushed(head, 2n)], 1)],
-    ['Cluster Change Unreadable', unreadableEvent(new UntoldRecordError(record, 'because'), new Date(T0))],
-    ['Cluster Change Unreadable', unreadableEvent(new UntoldRecordError({}, 'x'.repeat(600)), new Date(T0))],
+    [
+      'Cluster Change Unreadable',
+      unreadableEvent(new UndeliverableRecordError(record, 'because'), new Date(T0)),
+    ],
+    [
+      'Cluster Change Unreadable',
+      unreadableEvent(new UndeliverableRecordError({}, 'x'.repeat(600)), new Date(T0)),
+    ],
   ];
 
   it.each(samples)('describe what is sent: %s (%#)', (type, event) => {

@@ -127,7 +127,7 @@ describe('A span', () => {
           const moves = movesOf(recordsOf(states));
           // Each batch begins at or before the end of the last, as a stream does that is asked again.
           let from = 0;
-          const told = new Set<number>();
+          const reported = new Set<number>();
           for (const cut of [...cuts, moves.length]) {
             const to = Math.min(moves.length, from + cut);
             const [span] = spansOf(moves.slice(from, to));
@@ -136,11 +136,11 @@ describe('A span', () => {
               expect(span.after).toEqual(moves[to - 1]?.after);
               const kinds = new Set(moves.slice(from, to).flatMap(changesOf));
               expect(new Set(span.changes)).toEqual(kinds);
-              for (let i = from; i < to; i++) told.add(i);
+              for (let i = from; i < to; i++) reported.add(i);
             }
             from = Math.max(0, to - (cut % 3));
           }
-          expect(told.size).toBe(moves.length);
+          expect(reported.size).toBe(moves.length);
         },
       ),
     );

@@ -26,7 +26,7 @@ export function judge(
   const positions = new Map(history.map(({ state, counter }, i) => [`${state} ${counter}`, i]));
   positions.set(UNKNOWN, -1);
   const faults: string[] = [];
-  const told = new Set<number>();
+  const reported = new Set<number>();
   for (const { 'detail-type': type, detail } of events) {
     const from = positions.get(keyOf(detail.previousState, detail.previousCounter));
     const to = positions.get(keyOf(detail.state, detail.logicalCounter));
@@ -38,7 +38,7 @@ export function judge(
       continue;
     }
     const span = history.slice(from + 1, to + 1);
-    for (let i = from + 1; i <= to; i++) told.add(i);
+    for (let i = from + 1; i <= to; i++) reported.add(i);
     const expected = {
       changes: [...new Set(span.flatMap((s) => s.changes))].map((c) => `CLUSTER_CHANGE_KIND_${c}`),
       contentSinceCounter: String(last.contentSince),
@@ -57,7 +57,7 @@ export function judge(
     }
   }
   history.forEach((state, i) => {
-    if (!told.has(i)) faults.push(`${clusterId}: ${state.changes} at ${state.counter} was not told`);
+    if (!reported.has(i)) faults.push(`${clusterId}: ${state.changes} at ${state.counter} was not told`);
   });
   return faults;
 }

@@ -127,12 +127,12 @@ describe('POST /v1/bundles/validate, with pools of the request', () => {
       bundle: { pool: 'p', jobs: [{ jobName: 'a', requirements: { requiredCapacity: 99 } }] },
       pools: [{ poolName: 'p', kind: 'cluster', nodeProfiles: [{ totalCapacity: 1 }] }],
     });
-    const answer = await fetch(`${service.url}/v1/bundles/validate`, {
+    const response = await fetch(`${service.url}/v1/bundles/validate`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-protobuf', accept: 'application/x-protobuf' },
       body: toBinary(ValidateBundleRequestSchema, question) as Uint8Array<ArrayBuffer>,
     });
-    const result = fromBinary(ValidationResultSchema, new Uint8Array(await answer.arrayBuffer()));
+    const result = fromBinary(ValidationResultSchema, new Uint8Array(await response.arrayBuffer()));
     expect(result.warnings.map((w) => w.code)).toEqual(['unsatisfiableCapacity']);
   });
 
@@ -254,10 +254,10 @@ describe('over the live map', () => {
   it('can be asked through the client', async () => {
     const result = await service.client.validateBundle({ bundle: { pool: 'nowhere' } });
     expect(result.errors.map((e) => e.code)).toEqual(['unknownPoolName']);
-    const answer = await service.client.planBundles({
+    const response = await service.client.planBundles({
       bundles: [{ bundleId: 'x', pool: 'h100', state: 'deleting' }],
     });
-    expect(answer.bundles.map((b) => b.outcome)).toEqual(['skipped']);
+    expect(response.bundles.map((b) => b.outcome)).toEqual(['skipped']);
   });
 });
 
@@ -328,12 +328,12 @@ describe('POST /v1/bundles/plan, with inventories of the request', () => {
     const question = create(PlanRequestSchema, {
       bundles: [{ bundleId: 'x', pool: 'h100', jobs: [{ jobName: 'a' }] }],
     });
-    const answer = await fetch(`${service.url}/v1/bundles/plan`, {
+    const response = await fetch(`${service.url}/v1/bundles/plan`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-protobuf', accept: 'application/x-protobuf' },
       body: toBinary(PlanRequestSchema, question) as Uint8Array<ArrayBuffer>,
     });
-    const { bundles, etag } = fromBinary(PlanResponseSchema, new Uint8Array(await answer.arrayBuffer()));
+    const { bundles, etag } = fromBinary(PlanResponseSchema, new Uint8Array(await response.arrayBuffer()));
     expect(bundles[0]?.outcome).toBe('placed');
     expect(etag).toMatch(/\.pb"$/);
   });
@@ -353,19 +353,19 @@ describe('with pools of the request', () => {
       { kind: 'open' },
     );
     bundleRoutes(app, {
-      store: { heads: never('heads'), bodies: never('bodies') },
+      store: { heads: never('heads'), contents: never('bodies') },
       pools: never('pools'),
       catalogue: BUILT_IN_CATALOGUE,
       telemetry: jsonLinesTelemetry(() => undefined),
       ...more,
     });
     return async (path: string, question: object, headers: Record<string, string> = {}) => {
-      const answer = await app.request(path, {
+      const response = await app.request(path, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(question),
       });
-      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     };
   }
   const pools = [{ poolName: 'p', tiers: [{ cluster: {} }] }];
@@ -393,7 +393,7 @@ describe('with pools of the request', () => {
   });
 
   it('what does not fit in an answer is refused, and says what to do', async () => {
-    const ask = pure({ maxAnswerBytes: 100 });
+    const ask = pure({ maxResponseBytes: 100 });
     expect(await ask('/v1/bundles/plan', { bundles: [asked], pools })).toMatchObject({
       status: 413,
       body: {

@@ -6,7 +6,7 @@ import { decodeSnapshot } from '../../../functions/core/snapshot/decode.ts';
 import { startService } from '../../../functions/local/service.ts';
 import type { LogFields } from '../../../functions/runtime/telemetry.ts';
 
-export interface Answer {
+export interface OperationResponse {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: the tests say what they expect of it.
@@ -19,7 +19,12 @@ export interface BundleService {
   /** Warnings of the log, with their fields. */
   readonly warnings: readonly (readonly [message: string, fields: LogFields])[];
   /** A request in JSON. */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<OperationResponse>;
   close(): Promise<void>;
 }
 
@@ -49,15 +54,15 @@ export async function startBundleService(samples: readonly string[] = []): Promi
     warnings,
     close: service.close,
     async call(method, path, body, headers = {}) {
-      const answer = await fetch(service.url + path, {
+      const response = await fetch(service.url + path, {
         method,
         headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      const text = await answer.text();
+      const text = await response.text();
       return {
-        status: answer.status,
-        headers: answer.headers,
+        status: response.status,
+        headers: response.headers,
         body: text === '' ? undefined : JSON.parse(text),
       };
     },

@@ -59,7 +59,7 @@ const SITE: ClusterInit = {
   ranks: [{ name: 'r', pods: [{ count: 1 }], chains: [{ name: 'a' }, { name: 'b' }] }],
 };
 
-async function answerOf(response: Promise<Response>) {
+async function responseOf(response: Promise<Response>) {
   const answer = await response;
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
@@ -69,13 +69,13 @@ describe.each(engines)('on $name', (engine) => {
   let service: TestService;
 
   const push = (snapshot: ClusterResourceMap) => service.client.push(snapshot);
-  const get = (query: string) => answerOf(fetch(`${service.url}/v1/capacity${query}`));
-  const post = (question: unknown) =>
-    answerOf(
+  const get = (query: string) => responseOf(fetch(`${service.url}/v1/capacity${query}`));
+  const post = (request: unknown) =>
+    responseOf(
       fetch(`${service.url}/v1/capacity/fit`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(question),
+        body: JSON.stringify(request),
       }),
     );
 
@@ -206,7 +206,7 @@ describe.each(engines)('on $name', (engine) => {
 
     test('is the same in Protobuf and in JSON, gzip or not', async () => {
       const url = `${service.url}/v1/capacity?group_by=cluster`;
-      const json = fromJson(CapacityResponseSchema, (await answerOf(fetch(url))).body as never);
+      const json = fromJson(CapacityResponseSchema, (await responseOf(fetch(url))).body as never);
       const protobuf = await fetch(url, {
         headers: { accept: 'application/x-protobuf', 'accept-encoding': 'identity' },
       });
@@ -231,8 +231,8 @@ describe.each(engines)('on $name', (engine) => {
     });
 
     test('what does not fit in an answer is refused, and says what to do', async () => {
-      const small = await serveStore(store, { maxAnswerBytes: 300 });
-      const { status, body } = await answerOf(
+      const small = await serveStore(store, { maxResponseBytes: 300 });
+      const { status, body } = await responseOf(
         fetch(`${small.url}/v1/capacity`, { headers: { 'accept-encoding': 'gzip' } }),
       );
       await small.close();
@@ -308,13 +308,13 @@ describe.each(engines)('on $name', (engine) => {
     });
 
     test('answers for a swap as if the chains were gone', async () => {
-      const question = { shapes: [{ podRequirements: [{ acceleratorModel: 'L40S', acceleratorCount: 2 }] }] };
+      const request = { shapes: [{ podRequirements: [{ acceleratorModel: 'L40S', acceleratorCount: 2 }] }] };
       const released = [{ clusterId: 'site', jobId: 'r', rankId: 'r', chainId: 'a' }];
-      const without = (await post(question)).body.shapes as Record<string, unknown>[];
-      const swapped = (await post({ ...question, released })).body.shapes as Record<string, unknown>[];
+      const without = (await post(request)).body.shapes as Record<string, unknown>[];
+      const swapped = (await post({ ...request, released })).body.shapes as Record<string, unknown>[];
       expect([without[0]?.fits, swapped[0]?.fits]).toEqual([false, true]);
       // And nothing of it is kept.
-      const after = (await post(question)).body.shapes as Record<string, unknown>[];
+      const after = (await post(request)).body.shapes as Record<string, unknown>[];
       expect(after[0]?.fits).toBe(false);
     });
 
@@ -357,15 +357,15 @@ describe.each(engines)('on $name', (engine) => {
     });
 
     test('is the same in Protobuf and in JSON', async () => {
-      const question = { shapes: [{ podRequirements: [{ acceleratorCount: 2 }], chains: 2 }] };
-      const json = fromJson(FitResponseSchema, (await post(question)).body as never);
+      const request = { shapes: [{ podRequirements: [{ acceleratorCount: 2 }], chains: 2 }] };
+      const json = fromJson(FitResponseSchema, (await post(request)).body as never);
       const protobuf = await fetch(`${service.url}/v1/capacity/fit`, {
         method: 'POST',
         headers: { 'content-type': 'application/x-protobuf', accept: 'application/x-protobuf' },
-        body: toBinary(FitRequestSchema, fromJson(FitRequestSchema, question)),
+        body: toBinary(FitRequestSchema, fromJson(FitRequestSchema, request)),
       });
       expect(fromBinary(FitResponseSchema, new Uint8Array(await protobuf.arrayBuffer()))).toEqual(json);
-      expect(await service.client.fit(fromJson(FitRequestSchema, question))).toEqual(json);
+      expect(await service.client.fit(fromJson(FitRequestSchema, request))).toEqual(json);
     });
 
     const pod = { acceleratorCount: 1 };
@@ -403,8 +403,8 @@ describe.each(engines)('on $name', (engine) => {
         { shapes: new Array(65).fill({ podRequirements: [pod] }) },
         'shapes has 65 entries; at most 64 are answered.',
       ],
-    ])('%j is refused with the value and the remedy', async (question, detail) => {
-      expect(await post(question)).toMatchObject({
+    ])('%j is refused with the value and the remedy', async (request, detail) => {
+      expect(await post(request)).toMatchObject({
         status: 422,
         body: { code: 'invalid_fit_request', detail },
       });

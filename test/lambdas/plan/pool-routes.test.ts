@@ -20,9 +20,9 @@ const pool = (tierName: string) => ({ tiers: [{ tierName, cluster: { accelerator
 
 /** Creates a pool and gives its ETag. */
 async function created(name: string, word: string): Promise<string> {
-  const answer = await call('PUT', `/v1/pools/${name}`, pool(word));
-  expect(answer.status).toBe(201);
-  return answer.headers.get('etag') ?? '';
+  const response = await call('PUT', `/v1/pools/${name}`, pool(word));
+  expect(response.status).toBe(201);
+  return response.headers.get('etag') ?? '';
 }
 
 describe('PUT /v1/pools/{name}', () => {
@@ -146,11 +146,11 @@ describe('PUT /v1/pools/{name}', () => {
 
   it('lets one of two writers of one version win', async () => {
     const etag = await created('race', 'start');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['x', 'y'].map((word) => call('PUT', '/v1/pools/race', pool(word), { 'if-match': etag })),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
-    const winner = answers.find(({ status }) => status === 200);
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 412]);
+    const winner = responses.find(({ status }) => status === 200);
     expect((await call('GET', '/v1/pools/race')).body).toEqual(winner?.body);
   });
 
@@ -250,9 +250,9 @@ describe('GET /v1/pools', () => {
     const app = createApp(telemetry, { kind: 'open' });
     const kept = { pool: create(PoolSchema, { poolName: 'p' }), version: 'v' };
     const pools = { list: async () => [kept] } as unknown as PoolStore;
-    poolRoutes(app, { pools, telemetry, maxAnswerBytes: 40 });
-    const answer = await app.request('/v1/pools');
-    expect([answer.status, await answer.json()]).toMatchObject([
+    poolRoutes(app, { pools, telemetry, maxResponseBytes: 40 });
+    const response = await app.request('/v1/pools');
+    expect([response.status, await response.json()]).toMatchObject([
       413,
       {
         code: 'map_too_large',
@@ -313,23 +313,23 @@ describe('DELETE /v1/pools/{name}', () => {
   });
 
   it('does not take a condition under which it would remove nothing', async () => {
-    const answer = await call('DELETE', '/v1/pools/any', undefined, { 'if-none-match': '*' });
-    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_precondition']);
+    const response = await call('DELETE', '/v1/pools/any', undefined, { 'if-none-match': '*' });
+    expect([response.status, response.body.code]).toEqual([400, 'invalid_precondition']);
   });
 });
 
 it('speaks Protobuf as well', async () => {
   const sent = create(PoolSchema, { tiers: [{ source: { case: 'cluster', value: {} } }] });
-  const answer = await fetch(`${service.url}/v1/pools/binary`, {
+  const response = await fetch(`${service.url}/v1/pools/binary`, {
     method: 'PUT',
     headers: { 'content-type': 'application/x-protobuf', accept: 'application/x-protobuf' },
     body: toBinary(PoolSchema, sent),
   });
-  const kept = fromBinary(StoredPoolSchema, new Uint8Array(await answer.arrayBuffer()));
+  const kept = fromBinary(StoredPoolSchema, new Uint8Array(await response.arrayBuffer()));
   expect(kept).toEqual(
     create(StoredPoolSchema, {
       pool: { ...sent, poolName: 'binary' },
-      etag: answer.headers.get('etag') ?? '',
+      etag: response.headers.get('etag') ?? '',
     }),
   );
   expect(kept.etag).toMatch(/\.pb"$/);

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Places } from '../../../functions/lambdas/plan/request-queue.ts';
+import { RequestQueue } from '../../../functions/lambdas/plan/request-queue.ts';
 
 const never = new AbortController().signal;
 
 describe('places', () => {
   it('are as many as were given, in the order in which they were asked for', async () => {
-    const places = new Places(2, 10);
+    const places = new RequestQueue(2, 10);
     const log: string[] = [];
     const task = (name: string, ms: number) =>
       places.hold({ bytes: 1, signal: never }, async () => {
@@ -21,7 +21,7 @@ describe('places', () => {
   });
 
   it('are not waited for by more than may hold memory meanwhile, and who goes makes room', async () => {
-    const places = new Places(1, 10);
+    const places = new RequestQueue(1, 10);
     let end = (): void => undefined;
     const first = places.hold(
       { bytes: 100, signal: never },
@@ -43,7 +43,7 @@ describe('places', () => {
   });
 
   it('are not given to who has gone before asking', async () => {
-    const places = new Places(0, 10);
+    const places = new RequestQueue(0, 10);
     expect(await places.hold({ bytes: 1, signal: AbortSignal.abort() }, async () => 'done')).toBe(
       'abandoned',
     );

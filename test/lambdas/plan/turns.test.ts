@@ -1,5 +1,5 @@
 /** Questions that take long, and what else is asked meanwhile, over HTTP. */
-import { setImmediate as letOthersRun, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Stepwise } from '../../../functions/core/stepwise.ts';
 import { inTurns } from '../../../functions/lambdas/plan/turns.ts';
@@ -104,7 +104,7 @@ describe('work in turns', () => {
     let running = true;
     const others = (async () => {
       while (running) {
-        await letOthersRun();
+        await yieldToEventLoop();
         log.push('.');
       }
     })();

@@ -28,7 +28,7 @@ describe.each(engines.slice(0, 1))('on $name', (engine) => {
 
   test('only what changed is read and derived anew, and a refresh is no change', async () => {
     for (const id of ['a', 'b', 'c']) await push(id, 1n, 1);
-    const { store: seen, bodiesRead } = watched(store);
+    const { store: seen, contentsRead } = watched(store);
     const reader = new ViewReader(seen, silent);
     const look = async () =>
       (await reader.views(() => true)).map(({ view, counter }) => [view.clusterId, counter]);
@@ -37,29 +37,29 @@ describe.each(engines.slice(0, 1))('on $name', (engine) => {
       ['b', 1n],
       ['c', 1n],
     ]);
-    expect(bodiesRead()).toBe(3);
+    expect(contentsRead()).toBe(3);
     await push('b', 2n, 1);
     expect(await look()).toEqual([
       ['a', 1n],
       ['b', 2n],
       ['c', 1n],
     ]);
-    expect(bodiesRead()).toBe(3);
+    expect(contentsRead()).toBe(3);
     await push('c', 2n, 5);
     expect(await look()).toEqual([
       ['a', 1n],
       ['b', 2n],
       ['c', 2n],
     ]);
-    expect(bodiesRead()).toBe(4);
+    expect(contentsRead()).toBe(4);
   });
 
   test('a cache that is too small costs reading again, and nothing else', async () => {
-    const { store: seen, bodiesRead } = watched(store);
+    const { store: seen, contentsRead } = watched(store);
     const reader = new ViewReader(seen, silent, new ViewCache(2));
     const first = await reader.views(() => true);
     expect(first).toHaveLength(3);
     expect(await reader.views(() => true)).toEqual(first);
-    expect(bodiesRead()).toBeGreaterThan(3);
+    expect(contentsRead()).toBeGreaterThan(3);
   });
 });

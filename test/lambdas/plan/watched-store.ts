@@ -11,18 +11,18 @@ export function pushIdle(service: TestService, id: string, counter: bigint, idle
 }
 
 /** The store, and how many bodies were read of it. */
-export function watched(store: Store): { readonly store: Store; readonly bodiesRead: () => number } {
-  let bodies = 0;
+export function watched(store: Store): { readonly store: Store; readonly contentsRead: () => number } {
+  let contents = 0;
   return {
     store: {
       ...store,
-      bodies: Object.assign(Object.create(store.bodies) as Store['bodies'], {
-        read: (refs: Parameters<Store['bodies']['read']>[0]) => {
-          bodies += refs.length;
-          return store.bodies.read(refs);
+      contents: Object.assign(Object.create(store.contents) as Store['contents'], {
+        read: (refs: Parameters<Store['contents']['read']>[0]) => {
+          contents += refs.length;
+          return store.contents.read(refs);
         },
       }),
     },
-    bodiesRead: () => bodies,
+    contentsRead: () => contents,
   };
 }

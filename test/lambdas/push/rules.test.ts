@@ -47,12 +47,12 @@ describe.each(engines)('on $name', (engine) => {
   let store: TestStore;
   let service: TestService;
   /** Reads of bodies so far. */
-  let bodyReads = 0;
+  let contentReads = 0;
   beforeAll(async () => {
     store = await freshStore(engine);
     store.client.middlewareStack.add(
       (next, context) => (args) => {
-        if (context.commandName === 'BatchGetItemCommand') bodyReads++;
+        if (context.commandName === 'BatchGetItemCommand') contentReads++;
         return next(args);
       },
       { step: 'initialize', name: 'countBodyReads' },
@@ -134,8 +134,8 @@ describe.each(engines)('on $name', (engine) => {
 
     it('whose counter jumps above the mark of a cluster that was retired is refused as well', async () => {
       const far = cluster('retired', 6n + 2n ** 53n);
-      const mark = { clusterId: 'retired', highWater: 5n, collectedAtNanos: 0n, bodyId: '' };
-      const heads = { read: async () => undefined, readRetired: async () => mark };
+      const mark = { clusterId: 'retired', highWater: 5n, collectedAtNanos: 0n, contentId: '' };
+      const heads = { read: async () => undefined, readTombstone: async () => mark };
       expect(await readPrior({ ...store.heads, ...heads } as never, 'retired')).toEqual({
         kind: 'retired',
         mark,
@@ -187,23 +187,23 @@ describe.each(engines)('on $name', (engine) => {
 
     it('costs no read where the content did not change, and one where it did', async () => {
       await service.client.push(cluster('reads', 1n));
-      const before = bodyReads;
+      const before = contentReads;
       await service.client.push(cluster('reads', 1n));
       await service.client.push(cluster('reads', 2n));
-      expect(bodyReads - before).toBe(0);
+      expect(contentReads - before).toBe(0);
       await service.client.push(cluster('reads', 3n, { totalCount: 7 }));
-      expect(bodyReads - before).toBe(1);
+      expect(contentReads - before).toBe(1);
     });
 
     it('is not told where the last body cannot be read, and the push is accepted', async () => {
       await service.client.push(cluster('unreadable', 1n));
-      const bodies = {
-        ...store.bodies,
+      const contents = {
+        ...store.contents,
         read: async () => new Map(),
-        write: store.bodies.write.bind(store.bodies),
+        write: store.contents.write.bind(store.contents),
       };
       const published = await publishSnapshot(
-        { heads: store.heads, bodies: bodies as never },
+        { heads: store.heads, contents: contents as never },
         {
           clusterId: 'unreadable',
           snapshot: cluster('unreadable', 2n, { acceleratorsPerNode: 4 }),
@@ -257,9 +257,9 @@ describe.each(engines)('on $name', (engine) => {
 
     it('costs no read of the body where there are none', async () => {
       await service.client.push(cluster('without', 1n));
-      const before = bodyReads;
+      const before = contentReads;
       expect((await service.client.cluster('without')).warnings).toEqual([]);
-      expect(bodyReads).toBe(before);
+      expect(contentReads).toBe(before);
     });
   });
 

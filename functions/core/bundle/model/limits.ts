@@ -74,7 +74,7 @@ export const MAX_STEPS_PER_NODE = 20_000;
 export const MIN_BUNDLE_STEPS = 7_000;
 
 /** Answers kept of which group of jobs a kind of node holds, over one copy as over all of a request: some 150 bytes each. */
-export const MAX_ANSWERS = 2_000_000;
+export const MAX_RESPONSES = 2_000_000;
 
 /** Steps of validating after which one profile is given the benefit of the doubt: no finding is made of what is not known. */
 export const MAX_PROFILE_STEPS = 20_000;

@@ -49,11 +49,11 @@ export function emptyNode(profile: NodeProfile): NodeState {
 
 /** Whether a new node may hold all of the needs at once. Unknown amounts may be enough, and so may what there was no time to look at. */
 export function mayHold(node: NodeState, needs: Needs, budget: WorkBudget): boolean {
-  const answer = boundedBy(() => {
+  const response = boundedBy(() => {
     budget.spend(1 + needs.capabilities.length);
     return holdsAll(node, needs, new WorkBudget(MAX_PROFILE_STEPS, budget));
   });
-  return answer === 'exhausted' || answer;
+  return response === 'exhausted' || response;
 }
 
 /** The listed devices, or else those that stand behind the accelerator capabilities. */

@@ -25,7 +25,7 @@ export class ElasticOffers {
   constructor(private readonly catalogue: InstanceCatalogue) {}
 
   /** The first 16 of which a new node may hold the needs, in the order of the tiers. */
-  *thatHold(pool: CompiledPool, needs: Needs): Stepwise<readonly ElasticOffer[]> {
+  *offersFor(pool: CompiledPool, needs: Needs): Stepwise<readonly ElasticOffer[]> {
     const offers: ElasticOffer[] = [];
     for (const [offer, node] of this.#of(pool)) {
       if (this.#budget.isTurnOver()) yield;

@@ -11,12 +11,12 @@ import { type NodeState, obstacle, room, unmetCapability } from '../model/node.t
 import { type Domain, sameAz } from '../model/place.ts';
 import { type Assessment, standingObstacle } from '../search/assess.ts';
 import type { NodeClass } from '../search/fleet.ts';
-import type { Copy, TouchedNode, Variable } from '../search/search.ts';
+import type { Copy, UsedNode, Variable } from '../search/search.ts';
 import { boundedBy, type WorkBudget } from '../work.ts';
 import { FILTERS, type Filter } from './plan-model.ts';
 
 /** A job as far as its explanation goes. */
-export interface JobQuestion {
+export interface ExplainedJob {
   readonly needs: Needs;
   /** Of the job alone. */
   readonly assessment: Assessment;
@@ -45,19 +45,19 @@ const STEPS_PER_NODE_IN_USE = 4;
  * Nodes of the classes that are not touched count as they are.
  */
 export function* explain(
-  question: JobQuestion,
+  request: ExplainedJob,
   classes: readonly NodeClass[],
-  touched: readonly TouchedNode[],
+  touched: readonly UsedNode[],
   budget: WorkBudget,
 ): Stepwise<Explanation> {
   const used = new Map<NodeClass, number>();
   for (const node of touched) used.set(node.class, (used.get(node.class) ?? 0) + 1);
-  const zones = domainsOf(touched, question.variable.copy);
+  const zones = domainsOf(touched, request.variable.copy);
   const stopped = new Map<Filter, Inspected[]>();
   let all = 0;
   const inspect = (node: Inspected): void => {
     all += node.count;
-    const filter = firstObstacle(question, node, zones, budget);
+    const filter = firstObstacle(request, node, zones, budget);
     if (filter === undefined) return;
     const group = stopped.get(filter);
     if (group === undefined) stopped.set(filter, [node]);
@@ -83,30 +83,30 @@ export function* explain(
     before = left;
     left -= here.reduce((sum, node) => sum + node.count, 0);
     counts.push({ filter, left });
-    if (left === 0) return { counts, filter, message: describeStop(question, filter, before, here) };
+    if (left === 0) return { counts, filter, message: describeStop(request, filter, before, here) };
   }
   return {
     counts,
     filter: undefined,
-    message: `${countNodes(left)} of pool ${quote(question.variable.pool.name)} could hold it.`,
+    message: `${countNodes(left)} of pool ${quote(request.variable.pool.name)} could hold it.`,
   };
 }
 
 interface Inspected {
   readonly class: NodeClass;
   readonly count: number;
-  readonly touched: TouchedNode | undefined;
+  readonly touched: UsedNode | undefined;
 }
 
 function firstObstacle(
-  question: JobQuestion,
+  request: ExplainedJob,
   node: Inspected,
   zones: ReadonlyMap<Domain, number>,
   budget: WorkBudget,
 ): Filter | undefined {
-  const { variable, az } = question;
+  const { variable, az } = request;
   const obstacle =
-    node.touched === undefined ? ofClass(question, node.class) : ofTouched(question, node.touched, budget);
+    node.touched === undefined ? ofClass(request, node.class) : ofTouched(request, node.touched, budget);
   if (obstacle !== undefined) return obstacle;
   const loads = (node.touched?.loads ?? []).filter((load) => load.copy === variable.copy);
   if (loads.some((load) => variable.apart.has(load.group))) return 'separation';
@@ -120,7 +120,7 @@ function firstObstacle(
 }
 
 /** The domains in which the copy stands, with its nodes in each. */
-function domainsOf(touched: readonly TouchedNode[], copy: Copy): ReadonlyMap<Domain, number> {
+function domainsOf(touched: readonly UsedNode[], copy: Copy): ReadonlyMap<Domain, number> {
   const domains = new Map<Domain, number>();
   for (const { class: nodes, loads } of touched) {
     if (loads.some((load) => load.copy === copy)) {
@@ -130,7 +130,7 @@ function domainsOf(touched: readonly TouchedNode[], copy: Copy): ReadonlyMap<Dom
   return domains;
 }
 
-function ofClass({ assessment, variable, group }: JobQuestion, nodes: NodeClass): Filter | undefined {
+function ofClass({ assessment, variable, group }: ExplainedJob, nodes: NodeClass): Filter | undefined {
   const obstacle = assessment.obstacleOf(nodes);
   if (obstacle !== undefined || group.length === 1) return obstacle;
   return variable.assessment.obstacleOf(nodes) === undefined ? undefined : 'coLocation';
@@ -138,8 +138,8 @@ function ofClass({ assessment, variable, group }: JobQuestion, nodes: NodeClass)
 
 /** With what stands on the node already. */
 function ofTouched(
-  { needs, variable, group }: JobQuestion,
-  node: TouchedNode,
+  { needs, variable, group }: ExplainedJob,
+  node: UsedNode,
   budget: WorkBudget,
 ): Filter | undefined {
   const { state } = node.class;
@@ -153,13 +153,13 @@ function ofTouched(
 
 /** A node whose devices take too many steps counts as left. */
 function check(state: NodeState, needs: Needs, budget: WorkBudget): ReturnType<typeof obstacle> {
-  const answer = boundedBy(() => obstacle(state, needs, budget.atMost(MAX_STEPS_PER_NODE)));
-  return answer === 'exhausted' ? undefined : answer;
+  const response = boundedBy(() => obstacle(state, needs, budget.atMost(MAX_STEPS_PER_NODE)));
+  return response === 'exhausted' ? undefined : response;
 }
 
 /** @param here the nodes that the filter took away, the last ones */
 function describeStop(
-  { needs, variable, group }: JobQuestion,
+  { needs, variable, group }: ExplainedJob,
   filter: Filter,
   before: number,
   here: readonly Inspected[],

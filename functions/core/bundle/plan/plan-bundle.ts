@@ -17,10 +17,10 @@ import {
   type Outcome,
   type Rules,
   type Solution,
-  type TouchedNode,
+  type UsedNode,
   type Variable,
 } from '../search/search.ts';
-import { shareLess } from '../search/sharing.ts';
+import { minimizeSharing } from '../search/sharing.ts';
 import { type CopyOfBundle, copyOf, variablesOf } from '../search/variables.ts';
 import { invalidNumbers, transitiveContradictions } from '../validate/advice.ts';
 import { structuralFindings } from '../validate/validate.ts';
@@ -162,7 +162,7 @@ function* search(
   { rules, budget }: Task,
   variables: readonly Variable[],
   share: number,
-  standing: readonly TouchedNode[] = [],
+  standing: readonly UsedNode[] = [],
 ): Stepwise<Outcome | 'exhausted'> {
   // A group that no node holds by itself has none with others beside it either.
   const hopeless = variables.findIndex((v) => !v.assessment.roots.some((root) => root.class.size > 0));
@@ -179,7 +179,7 @@ function* placedTogether(
 ): Stepwise<Planned> {
   const { bundle, rules, budget } = task;
   const variables = [...primary.variables, ...backup.variables];
-  const { solution, proven } = yield* shareLess(variables, first, {
+  const { solution, proven } = yield* minimizeSharing(variables, first, {
     rules,
     budget: budget.share(SHARE_LESS_SHARE),
   });

@@ -6,11 +6,11 @@ import type { Bundle } from '../model/model.ts';
 import { NO_NEEDS, needsKey } from '../model/needs.ts';
 import type { Assessor } from '../search/assess.ts';
 import type { NodeClass } from '../search/fleet.ts';
-import type { DeadEnd, Rules, TouchedNode, Variable } from '../search/search.ts';
+import type { DeadEnd, Rules, UsedNode, Variable } from '../search/search.ts';
 import type { CopyOfBundle } from '../search/variables.ts';
 import { boundedWork, type WorkBudget } from '../work.ts';
 import type { ElasticOffers } from './elastic-offers.ts';
-import { explain, type JobQuestion } from './explain.ts';
+import { type ExplainedJob, explain } from './explain.ts';
 import type { UnplacedCopy, UnplacedJob } from './plan-model.ts';
 
 interface Surroundings {
@@ -41,7 +41,7 @@ export function* unplacedCopy(
   surroundings: Surroundings,
   { copy, variables }: Placeable,
   deadEnd: DeadEnd,
-  standing: readonly TouchedNode[],
+  standing: readonly UsedNode[],
 ): Stepwise<UnplacedCopy> {
   const { bundle, rules, context, budget } = surroundings;
   const byGroup = new Map(variables.map((variable) => [variable.group, variable]));
@@ -50,17 +50,17 @@ export function* unplacedCopy(
 
   function* reasonOf(job: number, variable: Variable): Stepwise<Omit<UnplacedJob, 'jobName' | 'wouldFit'>> {
     const needs = copy.needs[job] ?? NO_NEEDS;
-    const question: JobQuestion = {
+    const request: ExplainedJob = {
       needs,
       assessment: yield* context.assessor.assess(context.classes, copy.pool, needs, needsKey(needs), budget),
       variable,
       group: (copy.groups.groups[variable.group] ?? []).map((member) => bundle.jobs[member]?.jobName ?? ''),
       az: rules.az,
     };
-    const alone = yield* explain(question, context.classes, standing, budget);
+    const alone = yield* explain(request, context.classes, standing, budget);
     if (alone.filter !== undefined) return { ...alone, filter: alone.filter };
     const there =
-      variable === stuck ? yield* explain(question, context.classes, deadEnd.touched, budget) : undefined;
+      variable === stuck ? yield* explain(request, context.classes, deadEnd.touched, budget) : undefined;
     if (there?.filter !== undefined) {
       const message = `With the bundle's other jobs placed: ${there.message}`;
       return { counts: there.counts, filter: there.filter, message };
@@ -78,7 +78,7 @@ export function* unplacedCopy(
     const reason = yield* boundedWork(reasonOf(job, variable));
     if (reason === 'exhausted') unplaced.push({ jobName, ...NOT_LOOKED_INTO, wouldFit: [] });
     else {
-      const wouldFit = yield* context.elastic.thatHold(copy.pool, variable.needs);
+      const wouldFit = yield* context.elastic.offersFor(copy.pool, variable.needs);
       unplaced.push({ jobName, ...reason, wouldFit });
     }
   }

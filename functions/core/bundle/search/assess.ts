@@ -5,7 +5,7 @@
  */
 
 import type { Stepwise } from '../../stepwise.ts';
-import { MAX_ANSWERS, MAX_STEPS_PER_NODE } from '../model/limits.ts';
+import { MAX_RESPONSES, MAX_STEPS_PER_NODE } from '../model/limits.ts';
 import type { Needs } from '../model/needs.ts';
 import {
   countUnverified,
@@ -32,7 +32,7 @@ export interface Fit {
 }
 
 /** A class of nodes on which nothing of this bundle stands yet. */
-export interface RootOption {
+export interface FreshNode {
   readonly class: NodeClass;
   readonly tier: number;
   readonly fit: Fit;
@@ -44,9 +44,9 @@ export interface Assessment {
    * ones, and in that the tightest fit, so that large nodes stay free for large jobs.
    * Those without a node at present are among them, since a plan may bring one into their state.
    */
-  readonly roots: readonly RootOption[];
+  readonly roots: readonly FreshNode[];
   /** Those of one domain, in the same order. */
-  rootsIn(domain: Domain): readonly RootOption[];
+  rootsIn(domain: Domain): readonly FreshNode[];
   /** In which a node stands that holds the needs. */
   domains(): ReadonlySet<Domain>;
   /** Nothing where nodes of the class hold the needs. */
@@ -89,7 +89,7 @@ export class Assessor {
   /** The oldest go first; whoever asks for them again pays again. */
   #makeRoom(size: number): void {
     for (const oldest of this.#kept.keys()) {
-      if ((this.#kept.size + 1) * size <= MAX_ANSWERS) return;
+      if ((this.#kept.size + 1) * size <= MAX_RESPONSES) return;
       this.#kept.delete(oldest);
     }
   }
@@ -97,16 +97,16 @@ export class Assessor {
 
 class GrowingAssessment implements Assessment {
   readonly #obstacles: (Obstacle | undefined)[] = [];
-  readonly roots: RootOption[] = [];
+  readonly roots: FreshNode[] = [];
   /** Empty until it is asked for, and again when a root is added. */
-  readonly #byDomain = new Map<Domain, RootOption[]>();
+  readonly #byDomain = new Map<Domain, FreshNode[]>();
 
   constructor(
     private readonly pool: CompiledPool,
     private readonly needs: Needs,
   ) {}
 
-  rootsIn(domain: Domain): readonly RootOption[] {
+  rootsIn(domain: Domain): readonly FreshNode[] {
     return this.#rootsByDomain().get(domain) ?? [];
   }
 
@@ -118,7 +118,7 @@ class GrowingAssessment implements Assessment {
     return domains;
   }
 
-  #rootsByDomain(): ReadonlyMap<Domain, readonly RootOption[]> {
+  #rootsByDomain(): ReadonlyMap<Domain, readonly FreshNode[]> {
     if (this.#byDomain.size === 0) {
       for (const root of this.roots) {
         const roots = this.#byDomain.get(root.class.domain);
@@ -139,7 +139,7 @@ class GrowingAssessment implements Assessment {
     if (fresh.length === 0) return;
     // Kept once all of them are known: where the budget ends in between, none of them is.
     const obstacles: (Obstacle | undefined)[] = [];
-    const found: RootOption[] = [];
+    const found: FreshNode[] = [];
     for (let from = 0; from < fresh.length; from += BLOCK) {
       const block = fresh.slice(from, from + BLOCK);
       budget.spend(Math.ceil(block.length / CLASSES_PER_STEP));
@@ -187,7 +187,7 @@ function unusabilityOf(state: NodeState): 'eligible' | 'reachable' | 'cordoned' 
 }
 
 /** The position at which the root belongs, by bisection. */
-function placeIn(roots: readonly RootOption[], root: RootOption): number {
+function placeIn(roots: readonly FreshNode[], root: FreshNode): number {
   let from = 0;
   let to = roots.length;
   while (from < to) {
@@ -199,7 +199,7 @@ function placeIn(roots: readonly RootOption[], root: RootOption): number {
   return from;
 }
 
-function compareRoots(a: RootOption, b: RootOption): number {
+function compareRoots(a: FreshNode, b: FreshNode): number {
   return a.tier - b.tier || compareFits(a.fit, b.fit) || a.class.order - b.class.order;
 }
 

@@ -7,7 +7,7 @@
 import type { Domain } from '../model/place.ts';
 import type { CompiledPool } from '../model/tiers.ts';
 import type { WorkBudget } from '../work.ts';
-import type { TouchedNode, Variable } from './search.ts';
+import type { UsedNode, Variable } from './search.ts';
 import { costOfDomain, costOfPair, type Forbidden } from './sharing-cost.ts';
 
 /** Comparisons of two domains, or looks at a number, that a step of the budget buys. */
@@ -33,7 +33,7 @@ export class DomainLimit {
   readonly #pool: CompiledPool | undefined;
   readonly #ruledOut: ReadonlySet<Domain>[] = [];
   readonly #ids = new Map<Domain, number>();
-  readonly #answers = new Map<string, boolean>();
+  readonly #responses = new Map<string, boolean>();
   /** Of the primary that was asked about last, which is mostly asked about again. */
   #latest: { readonly primary: ReadonlySet<Domain>; readonly costs: Costs } | undefined;
 
@@ -67,12 +67,12 @@ export class DomainLimit {
       .map((domain) => this.#idOf(domain))
       .sort((a, b) => a - b)
       .join();
-    let answer = this.#answers.get(key);
-    if (answer === undefined) {
-      answer = this.#leastSharing(domains, next) > this.maxSharing;
-      this.#answers.set(key, answer);
+    let response = this.#responses.get(key);
+    if (response === undefined) {
+      response = this.#leastSharing(domains, next) > this.maxSharing;
+      this.#responses.set(key, response);
     }
-    return answer;
+    return response;
   }
 
   /**
@@ -81,9 +81,9 @@ export class DomainLimit {
    *
    * @throws WorkExhaustedError
    */
-  ruleOut(domains: ReadonlySet<Domain>, touched: readonly TouchedNode[]): void {
+  add(domains: ReadonlySet<Domain>, touched: readonly UsedNode[]): void {
     this.#spend(touched.length * domains.size);
-    const isContested = ({ class: { domain, state } }: TouchedNode): boolean =>
+    const isContested = ({ class: { domain, state } }: UsedNode): boolean =>
       this.#pool?.tierOf(state.place) !== undefined &&
       costOfDomain(domain, domains, this.forbid) <= this.maxSharing;
     if (!touched.some(isContested)) this.#ruledOut.push(domains);

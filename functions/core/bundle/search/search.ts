@@ -18,7 +18,7 @@ import { holdsAll } from '../model/node.ts';
 import type { Domain } from '../model/place.ts';
 import type { CompiledPool } from '../model/tiers.ts';
 import type { WorkBudget } from '../work.ts';
-import { type Assessment, compareFits, fitOf, type RootOption, standingObstacle } from './assess.ts';
+import { type Assessment, compareFits, type FreshNode, fitOf, standingObstacle } from './assess.ts';
 import { DomainLimit } from './domain-limit.ts';
 import type { NodeClass } from './fleet.ts';
 import { costOfDomain, costOfSameNode, type Forbidden } from './sharing-cost.ts';
@@ -58,7 +58,7 @@ export interface NodePosition {
 }
 
 /** A node on which something of the bundle stands. */
-export interface TouchedNode extends NodePosition {
+export interface UsedNode extends NodePosition {
   readonly loads: readonly Variable[];
   /** Of all loads together. */
   readonly needs: Needs;
@@ -69,7 +69,7 @@ export interface Solution {
   readonly nodes: readonly NodePosition[];
   readonly tiers: readonly number[];
   /** Every node once, with all that stands on it. */
-  readonly touched: readonly TouchedNode[];
+  readonly touched: readonly UsedNode[];
   /** What the backup's groups share with the primary against the policy, summed: see `sharing-cost.ts`. */
   readonly sharing: number;
 }
@@ -78,7 +78,7 @@ export interface Solution {
 export interface DeadEnd {
   /** Position of the variable for which no node was left. */
   readonly variable: number;
-  readonly touched: readonly TouchedNode[];
+  readonly touched: readonly UsedNode[];
 }
 
 export type Outcome =
@@ -93,7 +93,7 @@ export interface SearchOptions {
   /** The last tier that each of the first variables may stand in. */
   readonly tiers?: readonly number[];
   /** Nodes on which something stands already. */
-  readonly standing?: readonly TouchedNode[];
+  readonly standing?: readonly UsedNode[];
 }
 
 /**
@@ -107,7 +107,7 @@ export function* findNodes(variables: readonly Variable[], options: SearchOption
 }
 
 /** A node that a group may take: a new one of its class, or one on which something of the bundle stands. */
-interface Option extends RootOption {
+interface Option extends FreshNode {
   readonly touched?: MutableNode;
 }
 
@@ -193,7 +193,7 @@ class Search {
     }
     if (isDeadEnd) this.#recordDeadEnd(depth);
     this.#failed.add(this.#stateKey(depth));
-    if (depth === this.#firstBackup) this.#limit?.ruleOut(this.#domainsOf('primary'), this.#touched);
+    if (depth === this.#firstBackup) this.#limit?.add(this.#domainsOf('primary'), this.#touched);
     return false;
   }
 
@@ -279,7 +279,7 @@ class Search {
   /** Roots are in order; the few others come among them at their places. */
   *#merged(
     touched: readonly Option[],
-    roots: readonly RootOption[],
+    roots: readonly FreshNode[],
     lastTier: number,
     isAllowed: (option: Option) => boolean,
   ): Generator<Option, void, undefined> {
@@ -299,7 +299,7 @@ class Search {
   }
 
   /** The untouched nodes that are worth a look: under a hard zone rule those of the zone in which the copy stands. */
-  #rootsOf({ assessment }: Variable, standing: readonly MutableNode[]): readonly RootOption[] {
+  #rootsOf({ assessment }: Variable, standing: readonly MutableNode[]): readonly FreshNode[] {
     const [first] = standing;
     if (this.#rules.az !== 'hard' || first === undefined) return assessment.roots;
     return assessment.rootsIn(first.class.domain);
@@ -352,12 +352,12 @@ class Search {
     return (domain) => {
       if (knownOf !== limit.lessons) known.clear();
       knownOf = limit.lessons;
-      let answer = known.get(domain);
-      if (answer === undefined) {
-        answer = limit.forbids(primary, domain);
-        known.set(domain, answer);
+      let response = known.get(domain);
+      if (response === undefined) {
+        response = limit.forbids(primary, domain);
+        known.set(domain, response);
       }
-      return answer;
+      return response;
     };
   }
 
@@ -450,7 +450,7 @@ function compareOptions(a: Option, b: Option): number {
   );
 }
 
-function loadKey(node: Pick<TouchedNode, 'class' | 'loads'>): string {
+function loadKey(node: Pick<UsedNode, 'class' | 'loads'>): string {
   return `${node.class.order}:${node.loads
     .map((load) => load.kind)
     .sort((a, b) => a - b)

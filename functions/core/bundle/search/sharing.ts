@@ -14,7 +14,7 @@ export interface LeastShared {
  * Looks for solutions that share less and less, in which no group of the primary stands
  * in a later tier than it does: a better backup never costs the primary its tier.
  */
-export function* shareLess(
+export function* minimizeSharing(
   variables: readonly Variable[],
   first: Solution,
   options: Pick<SearchOptions, 'rules' | 'budget'>,

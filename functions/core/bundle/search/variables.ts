@@ -2,7 +2,7 @@
 
 import type { Stepwise } from '../../stepwise.ts';
 import type { JobGroups } from '../model/groups.ts';
-import { MAX_ANSWERS } from '../model/limits.ts';
+import { MAX_RESPONSES } from '../model/limits.ts';
 import { type Bundle, type BundleJobSpec, PRIORITY_BANDS } from '../model/model.ts';
 import { type Needs, NO_NEEDS, needsKey, needsOf, together } from '../model/needs.ts';
 import type { CompiledPool } from '../model/tiers.ts';
@@ -57,8 +57,8 @@ export function* variablesOf(
     const groupNeeds = ofGroup[group] ?? NO_NEEDS;
     const assessment = yield* assessor.assess(classes, pool, groupNeeds, keys[group] ?? '', budget);
     answered.add(assessment);
-    if (answered.size * classes.length > MAX_ANSWERS) {
-      throw new WorkExhaustedError(`The groups have more than ${MAX_ANSWERS} answers.`);
+    if (answered.size * classes.length > MAX_RESPONSES) {
+      throw new WorkExhaustedError(`The groups have more than ${MAX_RESPONSES} answers.`);
     }
     const variable: Variable = {
       copy,

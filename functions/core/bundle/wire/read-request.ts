@@ -11,14 +11,17 @@ import { readPool } from './read-pool.ts';
 import { readDescriptor } from './read-profile.ts';
 import { readServices } from './read-service.ts';
 
-export interface ValidateQuestion {
+export interface ParsedValidateRequest {
   readonly bundle: Bundle;
   /** Absent: the configured ones. */
   readonly pools: readonly PoolDescriptor[] | undefined;
 }
 
 /** @throws ResourceMapError `invalid_bundle_request` */
-export function readValidateRequest({ bundle: message, pools }: ValidateBundleRequest): ValidateQuestion {
+export function readValidateRequest({
+  bundle: message,
+  pools,
+}: ValidateBundleRequest): ParsedValidateRequest {
   const faults = new Faults();
   if (message === undefined) faults.add('bundle', 'It is missing; send the bundle that is to be validated.');
   const [bundle = NO_BUNDLE] = readBundles(
@@ -35,7 +38,7 @@ export function readValidateRequest({ bundle: message, pools }: ValidateBundleRe
 
 const NO_BUNDLE: Bundle = { bundleId: '', pool: '', jobs: [] };
 
-export interface PlanQuestion {
+export interface ParsedPlanRequest {
   readonly bundles: readonly Bundle[];
   readonly services: readonly NodeService[];
   /** Absent: the configured ones. */
@@ -45,7 +48,7 @@ export interface PlanQuestion {
 }
 
 /** @throws ResourceMapError `invalid_bundle_request` */
-export function readPlanRequest(request: PlanRequest): PlanQuestion {
+export function readPlanRequest(request: PlanRequest): ParsedPlanRequest {
   const faults = new Faults();
   if (request.bundles.length === 0 && request.services.length === 0) {
     faults.add('bundles', 'There is nothing to plan; send bundles, services or both.');
@@ -64,7 +67,7 @@ export function readPlanRequest(request: PlanRequest): PlanQuestion {
   const pools = faults
     .atMost('pools', request.pools, MAX_POOLS)
     .map((pool, i) => readPool(pool, `pools[${i}]`, faults));
-  const question: PlanQuestion = {
+  const question: ParsedPlanRequest = {
     bundles: readBundles(bundles, 'bundles', faults),
     services: readServices(request.services, 'services', faults),
     pools: pools.length === 0 ? undefined : pools,

@@ -7,7 +7,7 @@ import { compareUtf8 } from '../../utf8-order.ts';
 import { compareFractions, fraction } from '../decimal.ts';
 import type { DatedView } from '../view/target-row.ts';
 import type { ClusterView, TargetView } from '../view/view.ts';
-import { type PodQuestion, type ShapeQuestion, spansPods } from './fit-request.ts';
+import { type PodRequest, type ShapeRequest, spansPods } from './fit-request.ts';
 import { type Mismatch, mismatch } from './match.ts';
 
 /** One candidate for one shape. */
@@ -47,7 +47,7 @@ export interface Misses {
 
 /** @param accepts what the request's filter leaves */
 export function candidatesOf(
-  shape: ShapeQuestion,
+  shape: ShapeRequest,
   clusters: readonly DatedView[],
   accepts: (cluster: ClusterView, target: TargetView) => boolean,
 ): Candidates {
@@ -66,11 +66,11 @@ export function candidatesOf(
 /** Pods that ask for the same. */
 interface PodKind {
   readonly podIndex: number;
-  readonly pod: PodQuestion;
+  readonly pod: PodRequest;
   readonly perChain: number;
 }
 
-function distinctPods(pods: readonly PodQuestion[]): readonly PodKind[] {
+function distinctPods(pods: readonly PodRequest[]): readonly PodKind[] {
   const kinds = new Map<string, PodKind>();
   for (const [podIndex, pod] of pods.entries()) {
     const asked = JSON.stringify(pod, (_, value) => (typeof value === 'bigint' ? String(value) : value));
@@ -90,7 +90,7 @@ interface Domain {
   readonly targets: readonly TargetView[];
 }
 
-function domainsOf(shape: ShapeQuestion, targets: readonly TargetView[]): readonly Domain[] {
+function domainsOf(shape: ShapeRequest, targets: readonly TargetView[]): readonly Domain[] {
   const byFabric = shape.sameFabric && spansPods(shape);
   const byZone = shape.sameZone && spansPods(shape);
   if (!byFabric && !byZone) return [{ fabricId: '', zone: '', targets }];

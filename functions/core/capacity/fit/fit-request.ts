@@ -3,17 +3,17 @@ import type { PurchaseModel } from '../../../gen/resourcemap/v1/resource_map_pb.
 import type { Decimal } from '../decimal.ts';
 
 /** One shape. A chain stands in one cluster. */
-export interface ShapeQuestion {
+export interface ShapeRequest {
   readonly name: string;
   readonly chains: number;
   /** One entry for each pod of a chain, in order. */
-  readonly pods: readonly PodQuestion[];
+  readonly pods: readonly PodRequest[];
   readonly sameFabric: boolean;
   readonly sameZone: boolean;
 }
 
 /** A pod and the targets where it may stand; an empty list or absent field is no condition. */
-export interface PodQuestion {
+export interface PodRequest {
   /** At least 1, on a single node. */
   readonly accelerators: number;
   readonly poolId: string;
@@ -34,6 +34,6 @@ export interface MaxPrice {
 }
 
 /** Whether the pods of a chain have to share anything: a single pod shares its fabric with itself. */
-export function spansPods({ pods }: ShapeQuestion): boolean {
+export function spansPods({ pods }: ShapeRequest): boolean {
   return pods.length > 1;
 }

@@ -23,12 +23,14 @@ import type { RoomPacking } from './room.ts';
 import { newNodesOf } from './scale-out.ts';
 
 /** @param maxCandidates candidates written for each shape; the others are counted */
-export function fitResponse(answers: readonly ShapeFit[], maxCandidates: number): FitResponse {
-  return create(FitResponseSchema, { shapes: answers.map((answer) => shapeMessage(answer, maxCandidates)) });
+export function fitResponse(responses: readonly ShapeFit[], maxCandidates: number): FitResponse {
+  return create(FitResponseSchema, {
+    shapes: responses.map((response) => shapeMessage(response, maxCandidates)),
+  });
 }
 
-function shapeMessage(answer: ShapeFit, maxCandidates: number): ShapeFitMessage {
-  const { shape, fits, maxChains, candidates, reason } = answer;
+function shapeMessage(response: ShapeFit, maxCandidates: number): ShapeFitMessage {
+  const { shape, fits, maxChains, candidates, reason } = response;
   const bounds = boundsOf(maxChains);
   return create(ShapeFitSchema, {
     name: shape.name,
@@ -43,9 +45,9 @@ function shapeMessage(answer: ShapeFit, maxCandidates: number): ShapeFitMessage 
   });
 }
 
-function candidateMessage(answer: CandidateFit): FitCandidate {
-  const { candidate, fits, fitsWithScaleOut, witness, scaleOut, cost, reason } = answer;
-  const bounds = boundsOf(answer.maxChains);
+function candidateMessage(response: CandidateFit): FitCandidate {
+  const { candidate, fits, fitsWithScaleOut, witness, scaleOut, cost, reason } = response;
+  const bounds = boundsOf(response.maxChains);
   const price = cost === undefined ? undefined : formatFraction(cost.perHour);
   return create(FitCandidateSchema, {
     clusterId: candidate.cluster.view.clusterId,
@@ -57,7 +59,7 @@ function candidateMessage(answer: CandidateFit): FitCandidate {
       ? { maxChains: bounds.exact }
       : { maxChainsAtLeast: bounds.atLeast, maxChainsAtMost: bounds.atMost }),
     ...(fitsWithScaleOut === undefined ? {} : { fitsWithScaleOut }),
-    ...scaleOutBounds(answer.maxChainsWithScaleOut),
+    ...scaleOutBounds(response.maxChainsWithScaleOut),
     scaleOutNodes: scaleOut === undefined ? [] : scaleOutNodes(scaleOut),
     witness: witness === undefined ? [] : packedNodes(witness),
     ...(cost === undefined || price === undefined

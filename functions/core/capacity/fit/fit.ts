@@ -16,7 +16,7 @@ import type { ClusterView, TargetView } from '../view/view.ts';
 import { type Candidate, candidatesOf } from './candidate.ts';
 import { type Cost, costOf } from './cost.ts';
 import { explain, explainMisses } from './explain.ts';
-import type { ShapeQuestion } from './fit-request.ts';
+import type { ShapeRequest } from './fit-request.ts';
 import { presentRoom, type RoomPacking, type Taken } from './room.ts';
 import { scaledRoom } from './scale-out.ts';
 
@@ -41,7 +41,7 @@ export interface CandidateFit {
 }
 
 export interface ShapeFit {
-  readonly shape: ShapeQuestion;
+  readonly shape: ShapeRequest;
   readonly fits: Verdict;
   /** Over all candidates, which share no node. */
   readonly maxChains: Bounds;
@@ -51,8 +51,8 @@ export interface ShapeFit {
 }
 
 /** @param accepts which targets count at all */
-export function* answerShapes(
-  shapes: readonly ShapeQuestion[],
+export function* evaluateShapes(
+  shapes: readonly ShapeRequest[],
   clusters: readonly DatedView[],
   accepts: (cluster: ClusterView, target: TargetView) => boolean,
   work: Work = new Work(STEPS_PER_REQUEST),
@@ -61,29 +61,30 @@ export function* answerShapes(
   const all: ShapeFit[] = [];
   for (const shape of shapes) {
     const { candidates, misses } = candidatesOf(shape, clusters, accepts);
-    const answers: CandidateFit[] = [];
+    const responses: CandidateFit[] = [];
     for (const candidate of candidates) {
       yield;
       const allowance = work.allow(STEPS_PER_CANDIDATE);
       const granted = allowance.left;
-      answers.push(answerCandidate(candidate, shape.chains, taken, allowance));
+      responses.push(evaluateCandidate(candidate, shape.chains, taken, allowance));
       work.spend(granted - allowance.left);
     }
-    answers.sort(byRank);
-    const [first] = answers;
+    responses.sort(byRank);
+    const [first] = responses;
     if (first?.fits === true && first.witness !== undefined) take(first.witness, taken);
     all.push({
       shape,
-      fits: fitsSomewhere(answers),
-      maxChains: sumOf(answers.map(({ maxChains }) => maxChains)),
-      candidates: answers,
-      reason: first === undefined ? explainMisses(misses, clusters.length) : summaryOf(first, answers.length),
+      fits: fitsSomewhere(responses),
+      maxChains: sumOf(responses.map(({ maxChains }) => maxChains)),
+      candidates: responses,
+      reason:
+        first === undefined ? explainMisses(misses, clusters.length) : summaryOf(first, responses.length),
     });
   }
   return all;
 }
 
-function answerCandidate(candidate: Candidate, chains: number, taken: Taken, work: Work): CandidateFit {
+function evaluateCandidate(candidate: Candidate, chains: number, taken: Taken, work: Work): CandidateFit {
   const present = presentRoom(candidate, chains, taken, work);
   const scaled = scaledRoom(candidate, chains, present, taken, work);
   const fits = verdict(present.bounds, chains);
@@ -155,9 +156,9 @@ function take({ room, packing }: RoomPacking, taken: Map<TargetView, Histogram>)
   }
 }
 
-function fitsSomewhere(answers: readonly CandidateFit[]): Verdict {
-  if (answers.some(({ fits }) => fits === true)) return true;
-  return answers.some(({ fits }) => fits === undefined) ? undefined : false;
+function fitsSomewhere(responses: readonly CandidateFit[]): Verdict {
+  if (responses.some(({ fits }) => fits === true)) return true;
+  return responses.some(({ fits }) => fits === undefined) ? undefined : false;
 }
 
 function sumOf(bounds: readonly Bounds[]): Bounds {

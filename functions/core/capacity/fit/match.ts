@@ -1,7 +1,7 @@
 /** Which targets a pod may stand in, and what keeps it out of the others. */
 import { compareDecimals } from '../decimal.ts';
 import type { TargetView } from '../view/view.ts';
-import type { PodQuestion } from './fit-request.ts';
+import type { PodRequest } from './fit-request.ts';
 
 /** What of a target does not meet a pod's conditions, as the end of a sentence that begins with a number of node types. */
 export type Mismatch =
@@ -19,7 +19,7 @@ export type Mismatch =
   | 'have too few accelerators a node';
 
 /** The first condition that the target does not meet; `undefined` where the pod may stand there. */
-export function mismatch(target: TargetView, pod: PodQuestion): Mismatch | undefined {
+export function mismatch(target: TargetView, pod: PodRequest): Mismatch | undefined {
   if (pod.poolId !== '' && pod.poolId !== target.poolId) return 'are in another pool';
   if (pod.nodeTypeId !== '' && pod.nodeTypeId !== target.nodeTypeId) return 'have another id';
   if (excludes(pod.acceleratorModels, target.acceleratorModel)) return 'have another accelerator model';

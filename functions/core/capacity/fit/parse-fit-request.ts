@@ -7,7 +7,7 @@ import { quote } from '../../quote.ts';
 import { parseDecimal } from '../decimal.ts';
 import { ALL_TARGETS, type TargetFilter } from '../view/filter.ts';
 import type { ChainName } from '../view/pods.ts';
-import type { MaxPrice, PodQuestion, ShapeQuestion } from './fit-request.ts';
+import type { MaxPrice, PodRequest, ShapeRequest } from './fit-request.ts';
 import {
   DEFAULT_CANDIDATES,
   MAX_CANDIDATES,
@@ -22,15 +22,15 @@ export interface ClusterChain extends ChainName {
 }
 
 /** A request that makes sense. */
-export interface FitQuestion {
-  readonly shapes: readonly ShapeQuestion[];
+export interface ParsedFitRequest {
+  readonly shapes: readonly ShapeRequest[];
   readonly filter: TargetFilter;
   readonly released: readonly ClusterChain[];
   readonly maxCandidates: number;
 }
 
 /** @throws ResourceMapError `invalid_fit_request` */
-export function readFitQuestion(request: FitRequest): FitQuestion {
+export function parseFitRequest(request: FitRequest): ParsedFitRequest {
   const { shapes, released, maxCandidates } = request;
   if (shapes.length === 0) throw invalid('shapes', 'is empty; ask for at least one shape');
   atMost('shapes', shapes.length, MAX_SHAPES);
@@ -46,7 +46,7 @@ export function readFitQuestion(request: FitRequest): FitQuestion {
   };
 }
 
-function readShape(shape: Shape, path: string): ShapeQuestion {
+function readShape(shape: Shape, path: string): ShapeRequest {
   const { podRequirements } = shape;
   if (podRequirements.length === 0) {
     throw invalid(`${path}.pod_requirements`, 'is empty; name each pod of one chain');
@@ -62,7 +62,7 @@ function readShape(shape: Shape, path: string): ShapeQuestion {
   };
 }
 
-function readPod(pod: ShapePod, path: string): PodQuestion {
+function readPod(pod: ShapePod, path: string): PodRequest {
   if (pod.acceleratorCount === 0) {
     throw invalid(
       `${path}.accelerator_count`,

@@ -4,12 +4,12 @@
  * question packs it anew together with its own.
  */
 
-import { type Answer, type Bounds, largest } from '../monotone.ts';
+import { type Bounds, largest, type Verdict } from '../monotone.ts';
 import { pack } from '../packing/pack.ts';
 import type { BinClass, ItemClass, PackedBins, PackingOutcome } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { EMPTY, type Histogram, plus } from '../view/histogram.ts';
-import { answerOf } from '../view/served-demand.ts';
+import { responseOf } from '../view/served-demand.ts';
 import type { TargetView } from '../view/view.ts';
 import type { Candidate } from './candidate.ts';
 
@@ -168,7 +168,7 @@ export function wholeDemandOn({ demand }: TargetView): Histogram {
 }
 
 /** How many chains fit on the nodes there are, and the packing of as many as were asked for. */
-export interface RoomAnswer {
+export interface RoomResult {
   readonly bounds: Bounds;
   /** Only where that many fit. */
   readonly witness: RoomPacking | undefined;
@@ -181,7 +181,7 @@ export interface RoomAnswer {
  * Where it is undecided how much that is, a yes needs the whole demand to fit beside
  * the question, and a no needs the question alone not to fit.
  */
-export function presentRoom(candidate: Candidate, asked: number, taken: Taken, work: Work): RoomAnswer {
+export function presentRoom(candidate: Candidate, asked: number, taken: Taken, work: Work): RoomResult {
   if (candidate.classes.some(({ targets }) => targets.length === 0)) {
     return { bounds: { atLeast: 0, atMost: 0 }, witness: undefined };
   }
@@ -190,27 +190,27 @@ export function presentRoom(candidate: Candidate, asked: number, taken: Taken, w
   const uncertain = used.some(({ served }) => served.undecided);
   const room = new Room(candidate, bins, pinned(candidate, uncertain ? wholeDemandOn : servedOn, taken));
   const pack = (chains: number): PackingOutcome => room.pack(chains, work);
-  const answer = (outcome: PackingOutcome, chains: number): Answer => {
-    if (!uncertain || outcome.kind === 'packed') return answerOf(outcome);
+  const response = (outcome: PackingOutcome, chains: number): Verdict => {
+    if (!uncertain || outcome.kind === 'packed') return responseOf(outcome);
     return room.packAlone(chains, work).kind === 'impossible' ? 'no' : 'undecided';
   };
-  return answerRoom(room, asked, { pack, answer, behindDemand: !uncertain });
+  return roomFor(room, asked, { pack, response, behindDemand: !uncertain });
 }
 
 /** How numbers of chains are decided in a room. */
 export interface RoomRules {
   readonly pack: (chains: number) => PackingOutcome;
-  readonly answer: (outcome: PackingOutcome, chains: number) => Answer;
+  readonly response: (outcome: PackingOutcome, chains: number) => Verdict;
   /** Whether all of the room's demand has its place before any chain. */
   readonly behindDemand: boolean;
 }
 
 /** Decides the number asked for, keeps its packing, and from there finds the largest number. */
-export function answerRoom(room: Room, asked: number, { pack, answer, behindDemand }: RoomRules): RoomAnswer {
+export function roomFor(room: Room, asked: number, { pack, response, behindDemand }: RoomRules): RoomResult {
   const most = room.mostChains(behindDemand);
   const first = asked <= most ? pack(asked) : undefined;
-  const forAsked = first === undefined ? 'no' : answer(first, asked);
-  const holds = (chains: number): Answer => (chains === asked ? forAsked : answer(pack(chains), chains));
+  const forAsked = first === undefined ? 'no' : response(first, asked);
+  const holds = (chains: number): Verdict => (chains === asked ? forAsked : response(pack(chains), chains));
   const bounds = largest(
     forAsked === 'no' ? Math.min(most, asked - 1) : most,
     holds,

@@ -7,22 +7,22 @@
  * what the pool may add beyond the sum of these is spare.
  */
 
-import { type Answer, smallest } from '../monotone.ts';
+import { smallest, type Verdict } from '../monotone.ts';
 import { pack } from '../packing/pack.ts';
 import type { PackedBins, PackingOutcome } from '../packing/problem.ts';
 import { IMPOSSIBLE, UNDECIDED } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { headroomNodes } from '../view/headroom.ts';
 import { EMPTY, type Histogram, plus, times } from '../view/histogram.ts';
-import { answerOf, packPods } from '../view/served-demand.ts';
+import { packPods, responseOf } from '../view/served-demand.ts';
 import type { TargetView } from '../view/view.ts';
 import type { Candidate } from './candidate.ts';
 import {
-  answerRoom,
   pinned,
   presentBins,
   Room,
-  type RoomAnswer,
+  type RoomResult,
+  roomFor,
   servedOn,
   type Taken,
   usedTargets,
@@ -56,18 +56,18 @@ interface Allowance {
 export function scaledRoom(
   candidate: Candidate,
   asked: number,
-  present: RoomAnswer,
+  present: RoomResult,
   taken: Taken,
   work: Work,
-): RoomAnswer | undefined {
+): RoomResult | undefined {
   const pools = growingPools(candidate, taken, work);
   if (pools === 'unknown') return undefined;
   // Pods that no target takes are not helped by more nodes either.
   if (pools.length === 0 || candidate.classes.some(({ targets }) => targets.length === 0)) return present;
   const grown = new GrownRoom(candidate, pools, taken);
-  return answerRoom(grown.room, asked, {
+  return roomFor(grown.room, asked, {
     pack: (chains) => grown.pack(chains, work),
-    answer: (outcome, chains) => grown.answer(outcome, chains, work),
+    response: (outcome, chains) => grown.response(outcome, chains, work),
     behindDemand: !grown.uncertain,
   });
 }
@@ -113,7 +113,7 @@ function growthOf(members: readonly TargetView[], taken: Taken, work: Work): Gro
     // With a node for each pod, all of them fit.
     const allowed = Math.min(headroomNodes(headroom, target.acceleratorsPerNode) ?? 0, times(pods));
     const { atLeast, atMost } = smallest(allowed, (added) =>
-      answerOf(packPods(withNewNodes(target, added), pods, work)),
+      responseOf(packPods(withNewNodes(target, added), pods, work)),
     );
     // How many its own demand takes is undecided, and with it what is left for others.
     if (atLeast < atMost) return { kind: 'unknown' };
@@ -217,8 +217,8 @@ class GrownRoom {
     return pack({ bins: [...kept, ...pooled], items }, work);
   }
 
-  answer(outcome: PackingOutcome, chains: number, work: Work): Answer {
-    if (!this.uncertain || outcome.kind === 'packed') return answerOf(outcome);
+  response(outcome: PackingOutcome, chains: number, work: Work): Verdict {
+    if (!this.uncertain || outcome.kind === 'packed') return responseOf(outcome);
     return this.room.packAlone(chains, work).kind === 'impossible' ? 'no' : 'undecided';
   }
 
@@ -248,7 +248,7 @@ class GrownRoom {
         const most = this.room.bins.find((bin) => bin.isNew && bin.target === target)?.count ?? 0;
         const alone = this.room.onlyTarget(target);
         const { atLeast, atMost } = smallest(most, (added) =>
-          answerOf(alone.withNewNodes(new Map([[target, added]])).pack(chains, work)),
+          responseOf(alone.withNewNodes(new Map([[target, added]])).pack(chains, work)),
         );
         if (atLeast < atMost) complete = false;
         newNodes.set(target, Math.min(atMost, most));

@@ -7,7 +7,7 @@
  * depend on which packing is found first, and each count is settled by exact yes and no.
  */
 
-import { type Answer, largest } from '../monotone.ts';
+import { largest, type Verdict } from '../monotone.ts';
 import { pack } from '../packing/pack.ts';
 import type { PackingOutcome } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
@@ -41,7 +41,7 @@ export function serveDemand(freeNodes: Histogram, demand: Demand, work: Work): S
     const taken = new Map<number, number>();
     for (const [size, pods] of largestFirst(asked)) {
       const { atLeast, atMost } = largest(pods, (n) =>
-        answerOf(packPods(freeNodes, plus(placed, new Map([[size, n]])), work)),
+        responseOf(packPods(freeNodes, plus(placed, new Map([[size, n]])), work)),
       );
       if (atLeast < atMost) undecided = true;
       count(taken, size, atLeast);
@@ -75,7 +75,7 @@ export function packPods(freeNodes: Histogram, pods: Histogram, work: Work): Pac
   );
 }
 
-export function answerOf(outcome: PackingOutcome): Answer {
+export function responseOf(outcome: PackingOutcome): Verdict {
   if (outcome.kind === 'packed') return 'yes';
   return outcome.kind === 'impossible' ? 'no' : 'undecided';
 }

@@ -29,7 +29,7 @@ const { currencyCode } = HourlyPriceSchema.field;
  *
  * @throws Error where the bytes are no Protobuf message
  */
-export function nodeTypeFactsOfBody(body: Uint8Array): readonly NodeTypeFacts[] {
+export function nodeTypeFactsOfContent(body: Uint8Array): readonly NodeTypeFacts[] {
   const facts: NodeTypeFacts[] = [];
   let position = 0;
   readFields(body, (field, reader) => {

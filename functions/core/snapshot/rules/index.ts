@@ -17,7 +17,7 @@ import { checkReservations, ReservationIndex } from './reservations.ts';
 import { SnapshotIndex } from './snapshot-index.ts';
 import { checkApiResources, checkComponents, checkTopology } from './topology.ts';
 
-export { nodeTypeFactsOfBody } from './content-node-types.ts';
+export { nodeTypeFactsOfContent } from './content-node-types.ts';
 export type { RuleContext } from './context.ts';
 export { mergeFindings } from './document-order.ts';
 export { clusterIdFault } from './ids.ts';

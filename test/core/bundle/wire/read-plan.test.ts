@@ -5,7 +5,7 @@ import { readPlanRequest } from '../../../../functions/core/bundle/wire/read-req
 import { decodeMessage } from '../../../../functions/core/snapshot/decode.ts';
 import { PlanRequestSchema } from '../../../../functions/gen/bundle/v1/plan_pb.ts';
 import { PoolSchema } from '../../../../functions/gen/bundle/v1/pool_pb.ts';
-import { faultsOf, planQuestion } from './requests.ts';
+import { faultsOf, planRequestFrom } from './requests.ts';
 
 const INVENTORY = { totalCapacity: 10, utilizationCap: 0.8, totalCores: 8, reachable: true };
 const BUNDLE = { bundleId: 'b', pool: 'p', jobs: [{ jobName: 'a' }] };
@@ -118,7 +118,7 @@ describe('a pool', () => {
 
 describe('whose pools and nodes are meant', () => {
   const meant = (more: object) => {
-    const { pools, candidates } = planQuestion({ bundles: [BUNDLE], ...more });
+    const { pools, candidates } = planRequestFrom({ bundles: [BUNDLE], ...more });
     return { pools: pools?.length, candidates: candidates?.length };
   };
   const POOLS = [{ poolName: 'p', tiers: [{ cluster: {} }] }];
@@ -137,7 +137,7 @@ describe('whose pools and nodes are meant', () => {
 describe('a candidate', () => {
   it('is read whole', () => {
     const [candidate] =
-      planQuestion({
+      planRequestFrom({
         bundles: [BUNDLE],
         candidates: [
           {
@@ -199,7 +199,7 @@ describe('a candidate', () => {
 
   it('is eligible where it does not say, and not reachable', () => {
     const [candidate] =
-      planQuestion({
+      planRequestFrom({
         bundles: [BUNDLE],
         candidates: [{ nodeId: 'n', acceleratorModel: 'own', inventory: { utilizationCap: 0 } }],
       }).candidates ?? [];
@@ -220,7 +220,7 @@ it('a service is read whole', () => {
     pools: ['p', 'q'],
     lifecycle: 'lazy',
   };
-  expect(planQuestion({ services: [service] }).services).toEqual([service]);
+  expect(planRequestFrom({ services: [service] }).services).toEqual([service]);
 });
 
 describe('faults', () => {
@@ -338,7 +338,7 @@ describe('faults', () => {
       'pools[0].tiers[0]: It says nothing; give cluster (an empty one takes every node) or elastic.',
     ],
   ])('%s', (_, more, fault) => {
-    expect(faultsOf(() => planQuestion({ bundles: [BUNDLE], ...more }))).toEqual([fault]);
+    expect(faultsOf(() => planRequestFrom({ bundles: [BUNDLE], ...more }))).toEqual([fault]);
   });
 
   it('a time that is none, which only Protobuf can carry', () => {

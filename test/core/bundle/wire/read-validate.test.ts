@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf, validateQuestion } from './requests.ts';
+import { faultsOf, validateRequest } from './requests.ts';
 
 const bundle = (jobs: readonly unknown[], more: object = {}) => ({ bundleId: 'b', pool: 'p', jobs, ...more });
-const faults = (question: unknown) => faultsOf(() => validateQuestion(question));
+const faults = (request: unknown) => faultsOf(() => validateRequest(request));
 const many = <T>(count: number, of: (i: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, i) => of(i));
 
@@ -30,11 +30,11 @@ describe('a bundle', () => {
       resiliencePolicy: { pool: 'q', sameNode: 'forbid', sameAz: 'allow', sameCloud: 'forbid' },
       state: 'deleting',
     };
-    expect(validateQuestion({ bundle: whole })).toEqual({ bundle: whole, pools: undefined });
+    expect(validateRequest({ bundle: whole })).toEqual({ bundle: whole, pools: undefined });
   });
 
   it('has the words of the contract where it leaves them out', () => {
-    const { bundle: read } = validateQuestion({
+    const { bundle: read } = validateRequest({
       bundle: bundle([{ jobName: 'a', requirements: {} }], {
         intraReplicaPlacement: {},
         resiliencePolicy: {},
@@ -48,12 +48,12 @@ describe('a bundle', () => {
 
   it('keeps an empty resilience pool apart from an absent one', () => {
     const policyOf = (policy: object) =>
-      validateQuestion({ bundle: bundle([], { resiliencePolicy: policy }) }).bundle.resiliencePolicy?.pool;
+      validateRequest({ bundle: bundle([], { resiliencePolicy: policy }) }).bundle.resiliencePolicy?.pool;
     expect([policyOf({}), policyOf({ pool: '' })]).toEqual([undefined, '']);
   });
 
   it('keeps what is for validation to say: odd numbers, empty and equal names', () => {
-    const { bundle: read } = validateQuestion({
+    const { bundle: read } = validateRequest({
       bundle: {
         jobs: [
           { requirements: { requiredCapacity: 'NaN', requiredCores: -1, requiredGpuCapacity: '-Infinity' } },
@@ -71,7 +71,7 @@ describe('a bundle', () => {
   });
 
   it("takes names of JavaScript's own as names", () => {
-    const { bundle: read } = validateQuestion(
+    const { bundle: read } = validateRequest(
       JSON.parse(
         '{"bundle": {"pool": "__proto__", "jobs": [{"jobName": "constructor", "requirements": {"requiredCapabilities": [{"name": "__proto__", "count": 1, "attributeMatches": {"__proto__": "x"}}]}}]}}',
       ),
@@ -82,7 +82,7 @@ describe('a bundle', () => {
   });
 
   it('has its launch passed on: opaque parts as they came, reserved tags dropped, times in RFC 3339', () => {
-    const { bundle: read } = validateQuestion({
+    const { bundle: read } = validateRequest({
       bundle: bundle([
         {
           jobName: 'a',
@@ -125,7 +125,7 @@ describe('a descriptor', () => {
       ],
       clouds: ['aws', 'aws'],
     };
-    expect(validateQuestion({ bundle: bundle([]), pools: [pool] }).pools).toEqual([
+    expect(validateRequest({ bundle: bundle([]), pools: [pool] }).pools).toEqual([
       {
         poolName: 'p',
         kind: 'elastic',
@@ -243,19 +243,19 @@ describe('faults', () => {
       { bundle: bundle([{ jobName: 'ü'.repeat(127) }]) },
       `bundle.jobs[0].job_name: "${'ü'.repeat(127)}" has 254 bytes; at most 253 are taken.`,
     ],
-  ])('%s', (_, question, fault) => {
-    expect(faults(question)).toEqual([fault]);
+  ])('%s', (_, request, fault) => {
+    expect(faults(request)).toEqual([fault]);
   });
 
   it('are all told, and the first stands in the message', () => {
-    const question = {
+    const request = {
       bundle: bundle([{ requirements: { priorityBand: 'x' } }, { requirements: { priorityBand: 'y' } }]),
     };
-    expect(faults(question).map((fault) => fault.split(':')[0])).toEqual([
+    expect(faults(request).map((fault) => fault.split(':')[0])).toEqual([
       'bundle.jobs[0].requirements.priority_band',
       'bundle.jobs[1].requirements.priority_band',
     ]);
-    expect(() => validateQuestion(question)).toThrow(
+    expect(() => validateRequest(request)).toThrow(
       '[invalid_bundle_request] bundle.jobs[0].requirements.priority_band: "x" is none of "gold", "silver", "bronze". And 1 more, see findings.',
     );
   });
@@ -278,7 +278,7 @@ describe('faults', () => {
       'bundle.jobs[0].launch.legacy.job: 7 stands where an object (Struct) belongs.',
     ],
     [{ bundle: { job: [] } }, 'bundle.job: Bundle has no field "job"; the nearest is "jobs".'],
-  ])('of the JSON itself are told by path too: %j', (question, fault) => {
-    expect(faults(question)).toEqual([fault]);
+  ])('of the JSON itself are told by path too: %j', (request, fault) => {
+    expect(faults(request)).toEqual([fault]);
   });
 });

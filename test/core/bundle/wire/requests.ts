@@ -1,9 +1,9 @@
 /** Requests as clients write them, in JSON, through the decoder of the API. */
 import {
-  type PlanQuestion,
+  type ParsedPlanRequest,
+  type ParsedValidateRequest,
   readPlanRequest,
   readValidateRequest,
-  type ValidateQuestion,
 } from '../../../../functions/core/bundle/wire/read-request.ts';
 import { ResourceMapError } from '../../../../functions/core/errors.ts';
 import { decodeMessage } from '../../../../functions/core/snapshot/decode.ts';
@@ -12,11 +12,11 @@ import { PlanRequestSchema } from '../../../../functions/gen/bundle/v1/plan_pb.t
 
 const bytesOf = (json: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(json));
 
-export function validateQuestion(json: unknown): ValidateQuestion {
+export function validateRequest(json: unknown): ParsedValidateRequest {
   return readValidateRequest(decodeMessage(ValidateBundleRequestSchema, bytesOf(json), 'json'));
 }
 
-export function planQuestion(json: unknown): PlanQuestion {
+export function planRequestFrom(json: unknown): ParsedPlanRequest {
   return readPlanRequest(decodeMessage(PlanRequestSchema, bytesOf(json), 'json'));
 }
 

@@ -19,14 +19,14 @@ const slots = (count: number): SlotCandidate => ({
   accelerator: { name: 'resource-map/accelerator', count: 4 },
 });
 
-function answer(asked: Partial<Parameters<typeof planRequest>[0]>, candidates: readonly Candidate[]) {
+function response(asked: Partial<Parameters<typeof planRequest>[0]>, candidates: readonly Candidate[]) {
   const plan = planRequest({ services: [], bundles: [], pools: [pool()], candidates, ...asked });
   return toJson(PlanResponseSchema, planMessage(plan, 'W/"e.json"'));
 }
 
 it('writes a placement on a node of an inventory, with what the backup shares', () => {
   const asked = bundle([job('a', { requiredCapacity: 1 })], { resiliencePolicy: { sameNode: 'forbid' } });
-  expect(answer({ bundles: [asked] }, [node('n1')])).toEqual({
+  expect(response({ bundles: [asked] }, [node('n1')])).toEqual({
     bundles: [
       {
         bundleId: 'b',
@@ -61,7 +61,7 @@ it('writes a placement on a slot of the map, with devices and what is not known 
       requiredCapabilities: [{ name: 'resource-map/accelerator', count: 2 }],
     }),
   ]);
-  expect(answer({ bundles: [asked] }, [slots(5)])).toMatchObject({
+  expect(response({ bundles: [asked] }, [slots(5)])).toMatchObject({
     bundles: [
       {
         copies: [
@@ -93,7 +93,7 @@ it('writes why a job has no node, what would hold it, and counts up to what a ui
   const pools = [pool({ tiers: [{ cluster: {} }, { tierName: 'bought', elastic: { instanceTypes } }] })];
   const asked = bundle([job('a', { requiredCores: 9 })]);
   const candidates = [{ ...slots(2 ** 33), totalCores: 8 }];
-  const { bundles } = answer({ bundles: [asked], pools }, candidates) as {
+  const { bundles } = response({ bundles: [asked], pools }, candidates) as {
     bundles: { copies: { unplaced: { wouldFit: object[]; counts: object[] }[] }[] }[];
   };
   const [unplaced] = bundles[0]?.copies[0]?.unplaced ?? [];
@@ -134,7 +134,7 @@ it('writes node services', () => {
     { serviceId: 'eager', pools: ['p', 'q'], lifecycle: 'eager' },
     { serviceId: 'lazy', pools: ['p'], lifecycle: 'lazy' },
   ] as const;
-  expect(answer({ services }, [slots(5), node('n', { reachable: false })])).toEqual({
+  expect(response({ services }, [slots(5), node('n', { reachable: false })])).toEqual({
     services: [
       {
         serviceId: 'eager',

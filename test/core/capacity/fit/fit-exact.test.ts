@@ -64,8 +64,8 @@ const clusters = fc
   );
 
 /** What a candidate's classes ask, in terms of the view's targets. */
-function asked(answer: ReturnType<typeof first>): readonly PodsAsked[] {
-  const { candidate } = answer;
+function asked(response: ReturnType<typeof first>): readonly PodsAsked[] {
+  const { candidate } = response;
   return candidate.classes.map(({ accelerators, perChain, targets }) => ({
     size: accelerators,
     perChain,
@@ -82,21 +82,21 @@ function compare(
   chains: number,
 ) {
   const view = dated(init);
-  const answer = first([view], { podRequirements: podRequirements ?? [], chains });
-  const pods = asked(answer);
+  const response = first([view], { podRequirements: podRequirements ?? [], chains });
+  const pods = asked(response);
   const closed = pods.some(({ targets }) => targets.length === 0);
   const expected = closed ? 0 : mostChains(view.view, pods, MOST_CHAINS);
   // The tables end at a number of chains; beyond it there is nothing to compare with.
   if (expected === MOST_CHAINS) return;
-  expect(answer.maxChains).toEqual(exactly(expected));
-  expect(answer.fits).toBe(chains <= expected);
-  if (answer.witness !== undefined) {
-    const { room, packing } = answer.witness;
+  expect(response.maxChains).toEqual(exactly(expected));
+  expect(response.fits).toBe(chains <= expected);
+  if (response.witness !== undefined) {
+    const { room, packing } = response.witness;
     assertPacks({ bins: room.bins, items: room.items(chains) }, packing);
   }
   const scaled = closed ? 0 : mostChainsWithScaleOut(view.view, pods, MOST_CHAINS);
   if (scaled === MOST_CHAINS) return;
-  expect(answer.maxChainsWithScaleOut).toEqual(exactly(scaled));
+  expect(response.maxChainsWithScaleOut).toEqual(exactly(scaled));
 }
 
 const anyPods = (from: readonly object[]) =>

@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { formatFraction } from '../../../../functions/core/capacity/decimal.ts';
-import { answerShapes } from '../../../../functions/core/capacity/fit/fit.ts';
-import { readFitQuestion } from '../../../../functions/core/capacity/fit/parse-fit-request.ts';
+import { evaluateShapes } from '../../../../functions/core/capacity/fit/fit.ts';
+import { parseFitRequest } from '../../../../functions/core/capacity/fit/parse-fit-request.ts';
 import {
   STEPS_PER_CANDIDATE,
   STEPS_PER_REQUEST,
@@ -19,24 +19,24 @@ describe('16 accelerators are free, and a job of 16 is pending', () => {
   const fourHalves = dated({ types: [{ nodes: freeNodes(8, [4, 4, 4, 4]) }] });
 
   test('the answer is no, and says in numbers why', () => {
-    const answer = first([fourHalves], { podRequirements: pods(8, 8) });
-    expect(answer.fits).toBe(false);
-    expect(answer.maxChains).toEqual(exactly(0));
-    expect(answer.reason).toBe('needs 2 nodes with 8 free; 0 have 8, 4 have 4');
+    const response = first([fourHalves], { podRequirements: pods(8, 8) });
+    expect(response.fits).toBe(false);
+    expect(response.maxChains).toEqual(exactly(0));
+    expect(response.reason).toBe('needs 2 nodes with 8 free; 0 have 8, 4 have 4');
   });
 
   test('cut into pods of 4 it fits, once, and not twice', () => {
-    const answer = first([fourHalves], { podRequirements: pods(4, 4, 4, 4), chains: 2 });
-    expect(answer.fits).toBe(false);
-    expect(answer.maxChains).toEqual(exactly(1));
-    expect(answer.reason).toBe('needs 8 nodes with 4 free; 4 have 4; at most 1 chain fits');
+    const response = first([fourHalves], { podRequirements: pods(4, 4, 4, 4), chains: 2 });
+    expect(response.fits).toBe(false);
+    expect(response.maxChains).toEqual(exactly(1));
+    expect(response.reason).toBe('needs 8 nodes with 4 free; 4 have 4; at most 1 chain fits');
   });
 
   test('where two nodes are whole it fits, and how many fit at most is exact', () => {
-    const answer = first([dated({ types: [{ idle: 5 }] })], { podRequirements: pods(8, 8), chains: 2 });
-    expect(answer.fits).toBe(true);
-    expect(answer.maxChains).toEqual(exactly(2));
-    expect(answer.reason).toBe('');
+    const response = first([dated({ types: [{ idle: 5 }] })], { podRequirements: pods(8, 8), chains: 2 });
+    expect(response.fits).toBe(true);
+    expect(response.maxChains).toEqual(exactly(2));
+    expect(response.reason).toBe('');
   });
 });
 
@@ -60,10 +60,10 @@ describe('what comes before the question', () => {
 
   test('a node type that takes no new work is named', () => {
     const view = dated({ types: [{ idle: 2, eligible: false }] });
-    const answer = first([view], { podRequirements: pods(8) });
-    expect(answer.fits).toBe(false);
-    expect(answer.maxChains).toEqual(exactly(0));
-    expect(answer.reason).toBe(
+    const response = first([view], { podRequirements: pods(8) });
+    expect(response.fits).toBe(false);
+    expect(response.maxChains).toEqual(exactly(0));
+    expect(response.reason).toBe(
       'pod 0 (8 accelerators) could stand only in node type "h100" of pool "gpu", not eligible for new work',
     );
   });
@@ -98,17 +98,17 @@ describe('a chain over several node types of one cluster', () => {
 
   test('never stands in two clusters', () => {
     const half = (id: string) => dated({ id, types: [{ idle: 1 }] });
-    const answer = askOne([half('a'), half('b')], { podRequirements: pods(8, 8) });
-    expect(answer.fits).toBe(false);
-    expect(answer.maxChains).toEqual(exactly(0));
-    expect(answer.reason).toBe('none of 2 candidates; the best: needs 2 nodes with 8 free; 1 has 8');
+    const response = askOne([half('a'), half('b')], { podRequirements: pods(8, 8) });
+    expect(response.fits).toBe(false);
+    expect(response.maxChains).toEqual(exactly(0));
+    expect(response.reason).toBe('none of 2 candidates; the best: needs 2 nodes with 8 free; 1 has 8');
   });
 
   test('but several chains may, and how many fit over all candidates is their sum', () => {
     const one = (id: string, idle: number) => dated({ id, types: [{ idle }] });
-    const answer = askOne([one('a', 1), one('b', 2)], { podRequirements: pods(8), chains: 3 });
-    expect(answer.fits).toBe(false);
-    expect(answer.maxChains).toEqual(exactly(3));
+    const response = askOne([one('a', 1), one('b', 2)], { podRequirements: pods(8), chains: 3 });
+    expect(response.fits).toBe(false);
+    expect(response.maxChains).toEqual(exactly(3));
   });
 });
 
@@ -122,9 +122,9 @@ describe('pods that may choose', () => {
       ],
     });
     const shape = { podRequirements: [{ acceleratorModel: 'H100', acceleratorCount: 4 }], chains: 5 };
-    const answer = first([view], shape);
-    expect(answer.maxChains).toEqual(exactly(5));
-    expect(answer.candidate.targets.map(({ nodeTypeId }) => nodeTypeId)).toEqual(['a', 'b']);
+    const response = first([view], shape);
+    expect(response.maxChains).toEqual(exactly(5));
+    expect(response.candidate.targets.map(({ nodeTypeId }) => nodeTypeId)).toEqual(['a', 'b']);
   });
 
   test('of the same fabric are a candidate for each fabric, and an unknown fabric is none', () => {
@@ -180,10 +180,10 @@ describe('pods that may choose', () => {
 
   test('an unknown price is not below any', () => {
     const limit = { maxPricePerNodeHour: { currencyCode: 'USD', decimalAmount: '1000' } };
-    const answer = askOne([dated({ types: [{ idle: 1 }] })], {
+    const response = askOne([dated({ types: [{ idle: 1 }] })], {
       podRequirements: [{ acceleratorCount: 1, ...limit }],
     });
-    expect(answer.reason).toBe('no node type meets pod 0: of 1, 1 have an unknown price');
+    expect(response.reason).toBe('no node type meets pod 0: of 1, 1 have an unknown price');
   });
 
   test('no cluster at all is said as such', () => {
@@ -294,34 +294,34 @@ describe('several shapes in one question', () => {
   const view = dated({ types: [{ idle: 2 }] });
 
   test('are answered as if taken in order', () => {
-    const answers = ask(
+    const responses = ask(
       [view],
       { podRequirements: pods(4) },
       { podRequirements: pods(8) },
       { podRequirements: pods(8) },
     );
-    expect(answers.map(({ fits }) => fits)).toEqual([true, true, false]);
+    expect(responses.map(({ fits }) => fits)).toEqual([true, true, false]);
   });
 
   test('what is taken is pinned to no node: 4 and then 8 and then 4 fit on two nodes', () => {
-    const answers = ask(
+    const responses = ask(
       [view],
       { podRequirements: pods(4) },
       { podRequirements: pods(8) },
       { podRequirements: pods(4) },
     );
-    expect(answers.map(({ fits }) => fits)).toEqual([true, true, true]);
+    expect(responses.map(({ fits }) => fits)).toEqual([true, true, true]);
   });
 
   test('what does not fit takes nothing', () => {
-    const answers = ask([view], { podRequirements: pods(8, 8, 8) }, { podRequirements: pods(8, 8) });
-    expect(answers.map(({ fits }) => fits)).toEqual([false, true]);
+    const responses = ask([view], { podRequirements: pods(8, 8, 8) }, { podRequirements: pods(8, 8) });
+    expect(responses.map(({ fits }) => fits)).toEqual([false, true]);
   });
 
   test('each is taken in its first candidate, and leaves the others as they are', () => {
     const clusters = [dated({ id: 'a', types: [{ idle: 1 }] }), dated({ id: 'b', types: [{ idle: 1 }] })];
-    const answers = ask(clusters, { podRequirements: pods(8) }, { podRequirements: pods(8) });
-    expect(answers.map(({ candidates }) => candidates[0]?.candidate.cluster.view.clusterId)).toEqual([
+    const responses = ask(clusters, { podRequirements: pods(8) }, { podRequirements: pods(8) });
+    expect(responses.map(({ candidates }) => candidates[0]?.candidate.cluster.view.clusterId)).toEqual([
       'a',
       'b',
     ]);
@@ -458,10 +458,10 @@ test('more chains than the wire can count are counted to its end', () => {
 
 test('a question is left before every candidate, so that others get their turn', () => {
   const clusters = ['a', 'b', 'c'].map((id) => dated({ id, types: [{ idle: 1 }] }));
-  const question = readFitQuestion(
+  const request = parseFitRequest(
     create(FitRequestSchema, { shapes: [{ podRequirements: pods(1) }, { podRequirements: pods(8) }] }),
   );
-  const work = answerShapes(question.shapes, clusters, targetMatcher(ALL_TARGETS));
+  const work = evaluateShapes(request.shapes, clusters, targetMatcher(ALL_TARGETS));
   let turns = 0;
   let step = work.next();
   for (; step.done !== true; step = work.next()) turns++;
@@ -483,12 +483,12 @@ test('a candidate that is hard to decide leaves the steps of the others', () => 
     ],
   });
   const work = new Work(STEPS_PER_REQUEST);
-  const question = readFitQuestion(
+  const request = parseFitRequest(
     create(FitRequestSchema, {
       shapes: [{ podRequirements: pods(11, 13, 17, 19, 23, 29, 31), chains: 20 }],
     }),
   );
-  atOnce(answerShapes(question.shapes, [hard], targetMatcher(ALL_TARGETS), work));
+  atOnce(evaluateShapes(request.shapes, [hard], targetMatcher(ALL_TARGETS), work));
   expect(STEPS_PER_REQUEST - work.left).toBeGreaterThan(10_000);
   expect(STEPS_PER_REQUEST - work.left).toBeLessThanOrEqual(STEPS_PER_CANDIDATE + 10_000);
 });

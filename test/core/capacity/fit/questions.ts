@@ -2,11 +2,11 @@
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
-  answerShapes,
   type CandidateFit,
+  evaluateShapes,
   type ShapeFit,
 } from '../../../../functions/core/capacity/fit/fit.ts';
-import { readFitQuestion } from '../../../../functions/core/capacity/fit/parse-fit-request.ts';
+import { parseFitRequest } from '../../../../functions/core/capacity/fit/parse-fit-request.ts';
 import { targetMatcher } from '../../../../functions/core/capacity/view/filter.ts';
 import type { DatedView } from '../../../../functions/core/capacity/view/target-row.ts';
 import { atOnce } from '../../../../functions/core/stepwise.ts';
@@ -27,15 +27,15 @@ export function pods(...counts: readonly number[]): PodInit[] {
 
 /** Answers through the same reading of the request that the service does. */
 export function ask(clusters: readonly DatedView[], ...shapes: readonly ShapeInit[]): readonly ShapeFit[] {
-  const question = readFitQuestion(create(FitRequestSchema, { shapes: [...shapes] }));
-  return atOnce(answerShapes(question.shapes, clusters, targetMatcher(question.filter), plentyOfWork()));
+  const request = parseFitRequest(create(FitRequestSchema, { shapes: [...shapes] }));
+  return atOnce(evaluateShapes(request.shapes, clusters, targetMatcher(request.filter), plentyOfWork()));
 }
 
 /** The answer for one shape. */
 export function askOne(clusters: readonly DatedView[], shape: ShapeInit): ShapeFit {
-  const [answer] = ask(clusters, shape);
-  if (answer === undefined) throw new Error('a shape has an answer');
-  return answer;
+  const [response] = ask(clusters, shape);
+  if (response === undefined) throw new Error('a shape has an answer');
+  return response;
 }
 
 /** The first candidate's answer for one shape. */

@@ -1,8 +1,8 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { encodeBody } from '../../../../functions/core/snapshot/canonical.ts';
-import { nodeTypeFacts, nodeTypeFactsOfBody } from '../../../../functions/core/snapshot/rules/index.ts';
+import { encodeContent } from '../../../../functions/core/snapshot/canonical.ts';
+import { nodeTypeFacts, nodeTypeFactsOfContent } from '../../../../functions/core/snapshot/rules/index.ts';
 import {
   ClusterResourceMapSchema,
   type PurchaseModel,
@@ -13,8 +13,8 @@ import { nodeType, pool, snapshotOf } from '../builders.ts';
 it('reads of a body what decoding it whole would give', () => {
   fc.assert(
     fc.property(arbitrarySnapshot(), (snapshot) => {
-      const body = encodeBody(snapshot);
-      expect(nodeTypeFactsOfBody(body)).toEqual(nodeTypeFacts(fromBinary(ClusterResourceMapSchema, body)));
+      const body = encodeContent(snapshot);
+      expect(nodeTypeFactsOfContent(body)).toEqual(nodeTypeFacts(fromBinary(ClusterResourceMapSchema, body)));
     }),
     { numRuns: 300 },
   );
@@ -30,9 +30,9 @@ it('passes over fields that it does not know', () => {
     { no: 500, wireType: 2, data: Uint8Array.of(3, 0x61, 0x62, 0x63) },
     { no: 501, wireType: 0, data: Uint8Array.of(0x80, 0x01) },
   ];
-  expect(nodeTypeFactsOfBody(encodeBody(snapshot))).toEqual(nodeTypeFacts(snapshot));
+  expect(nodeTypeFactsOfContent(encodeContent(snapshot))).toEqual(nodeTypeFacts(snapshot));
 });
 
 it('throws at bytes that are no message', () => {
-  expect(() => nodeTypeFactsOfBody(Uint8Array.of(0x1a, 0x7f, 0x00))).toThrow();
+  expect(() => nodeTypeFactsOfContent(Uint8Array.of(0x1a, 0x7f, 0x00))).toThrow();
 });
