@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
 
 /** Pure code, whose tests need no engine to be started first. */
-const PURE = ['test/core/**/*.test.ts'];
+const PURE = ['test/core/**/*.test.ts', 'test/agent/mapping/**/*.test.ts'];
 
 /** Files share what they import: loading it anew, the SDK above all, took as long as many a test. */
 const SHARED = { isolate: false } as const;

@@ -9,8 +9,8 @@ import { memoryOf, NO_MEMORY } from '../../../functions/agent/mapping/memory.ts'
 import { readDump } from '../../../functions/agent/mapping/read-objects.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../../functions/agent/mapping/settings.ts';
 import { snapshotOf } from '../../../functions/agent/mapping/snapshot.ts';
+import { checkSnapshot } from '../../../functions/core/snapshot/rules/index.ts';
 import { PurchaseModel, WorkloadPhase } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { checkSnapshot } from '../../../functions/snapshot/rules/index.ts';
 
 const folder = process.env.RESOURCE_MAP_DUMPS;
 if (folder === undefined)

@@ -5,11 +5,11 @@ import { type Memory, memoryOf, NO_MEMORY } from '../../../functions/agent/mappi
 import { readDump } from '../../../functions/agent/mapping/read-objects.ts';
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../../functions/agent/mapping/settings.ts';
 import { numbersOf, snapshotOf } from '../../../functions/agent/mapping/snapshot.ts';
+import { checkSnapshot } from '../../../functions/core/snapshot/rules/index.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
 } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { checkSnapshot } from '../../../functions/snapshot/rules/index.ts';
 import { arbitraryNode, arbitraryObjects, arbitraryPod, arbitrarySettings } from './arbitrary-cluster.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');
