@@ -14,10 +14,10 @@ export type Reach = 'all' | 'own' | 'filtered';
 export type Permission = 'open' | Readonly<Partial<Record<Role, Reach>>>;
 
 const AGENT: Permission = { agent: 'own' };
-const SCHEDULER: Permission = { scheduler: 'all' };
+/** Whoever decides where work goes, people who look, and admins, who could let themselves in anyway. */
+const READ: Permission = { scheduler: 'all', viewer: 'all', admin: 'all' };
 const ADMIN: Permission = { admin: 'all' };
-const POOLS: Permission = { scheduler: 'all', admin: 'all' };
-const STATUS: Permission = { agent: 'own', scheduler: 'all', admin: 'all' };
+const STATUS: Permission = { agent: 'own', scheduler: 'all', viewer: 'all', admin: 'all' };
 
 /** By {@link routeName}. */
 export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Permission>([
@@ -26,21 +26,21 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['POST /v1/snapshots/validate', { agent: 'all' }],
   ['DELETE /v1/clusters/{id}', { agent: 'own', admin: 'all' }],
 
-  ['GET /v1/clusters', { agent: 'filtered', scheduler: 'all', admin: 'all' }],
+  ['GET /v1/clusters', { agent: 'filtered', scheduler: 'all', viewer: 'all', admin: 'all' }],
   ['GET /v1/clusters/{id}', STATUS],
   ['GET /v1/clusters/{id}/snapshot', STATUS],
 
-  ['GET /v1/map', SCHEDULER],
-  ['GET /v1/map/clock', SCHEDULER],
-  ['POST /v1/map/sync', SCHEDULER],
-  ['GET /v1/capacity', SCHEDULER],
-  ['POST /v1/capacity/fit', SCHEDULER],
-  ['POST /v1/bundles/validate', SCHEDULER],
-  ['POST /v1/bundles/plan', SCHEDULER],
-  ['GET /local/events', SCHEDULER],
+  ['GET /v1/map', READ],
+  ['GET /v1/map/clock', READ],
+  ['POST /v1/map/sync', READ],
+  ['GET /v1/capacity', READ],
+  ['POST /v1/capacity/fit', READ],
+  ['POST /v1/bundles/validate', READ],
+  ['POST /v1/bundles/plan', READ],
+  ['GET /local/events', READ],
 
-  ['GET /v1/pools', POOLS],
-  ['GET /v1/pools/{name}', POOLS],
+  ['GET /v1/pools', READ],
+  ['GET /v1/pools/{name}', READ],
   // Where every bundle may land is an operator's to say.
   ['PUT /v1/pools/{name}', ADMIN],
   ['DELETE /v1/pools/{name}', ADMIN],

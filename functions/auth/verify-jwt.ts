@@ -2,7 +2,7 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { ResourceMapError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
-import type { Registration } from '../core/registration.ts';
+import type { KeySource } from '../core/registration.ts';
 import { MAX_AUDIENCES } from '../http/limits.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
 
@@ -14,6 +14,12 @@ export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const
 
 /** Seconds by which the clocks of the issuer and of the service may differ: several times what NTP leaves. */
 export const CLOCK_TOLERANCE_S = 30;
+
+/**
+ * Seconds for which what a token says of its subject's groups, roles or address counts: somebody
+ * who leaves a group keeps what it allowed for as long as a token is good, so that must end soon.
+ */
+export const MAX_ATTRIBUTE_AGE_S = 24 * 60 * 60;
 
 /** What a token says of itself, before anything of it is checked. */
 export interface ClaimedIdentity {
@@ -47,31 +53,41 @@ export function claimedIdentity(token: string): ClaimedIdentity {
   return { issuer: iss, audiences, subject: sub };
 }
 
+/** What a token must be to be taken. */
+export interface Expected {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly keys: KeySource;
+  /** Absent: any, and the token must then be younger than {@link MAX_ATTRIBUTE_AGE_S}. */
+  readonly subject?: string;
+}
+
 /**
- * Checks that the token is signed by a key of the registration, is for its audience and
- * subject, and is in force.
+ * Checks that the token is signed by a key of the issuer, is for the audience and the subject,
+ * and is in force.
  *
  * @param now of the service
+ * @returns what the token says
  * @throws ResourceMapError `invalid_token`, `issuer_unavailable`
  */
 export async function verifyJwt(
   token: string,
-  registration: Registration,
+  { issuer, audience, keys: source, subject }: Expected,
   keys: IssuerKeys,
   now: Date,
-): Promise<void> {
-  const { issuer, audience, subject } = registration;
+): Promise<JWTPayload> {
   try {
-    await jwtVerify(token, keys.of(issuer, registration.keys), {
+    const { payload } = await jwtVerify(token, keys.of(issuer, source), {
       algorithms: [...ALGORITHMS],
       issuer,
       audience,
-      subject,
+      ...(subject === undefined ? { maxTokenAge: MAX_ATTRIBUTE_AGE_S } : { subject }),
       // A token that never expires cannot be lost without harm.
       requiredClaims: ['exp'],
       clockTolerance: CLOCK_TOLERANCE_S,
       currentDate: now,
     });
+    return payload;
   } catch (error) {
     if (error instanceof ResourceMapError) throw error;
     throw invalid(faultOf(error, token, now), error);
@@ -79,8 +95,11 @@ export async function verifyJwt(
 }
 
 function faultOf(error: unknown, token: string, now: Date): string {
-  const { exp, nbf } = decodeJwt(token);
+  const { exp, iat, nbf } = decodeJwt(token);
   const clock = `the clock of this service says ${now.toISOString()}`;
+  if (error instanceof errors.JWTExpired && error.claim === 'iat') {
+    return `The token was issued at ${instant(iat)}, and its attributes count for ${MAX_ATTRIBUTE_AGE_S / 3_600} hours; ${clock}`;
+  }
   if (error instanceof errors.JWTExpired) return `The token expired at ${instant(exp)}; ${clock}`;
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.claim === 'nbf' && error.reason === 'check_failed') {

@@ -4,7 +4,13 @@ import { type AccessClient, createAccessClient } from '../client/access-client.t
 import { Role } from '../gen/resourcemap/v1/access_pb.ts';
 import { type GlobalOptions, serviceOf } from './global-options.ts';
 
-const ROLES = { agent: Role.AGENT, scheduler: Role.SCHEDULER, admin: Role.ADMIN } as const;
+const ROLES = {
+  agent: Role.AGENT,
+  scheduler: Role.SCHEDULER,
+  viewer: Role.VIEWER,
+  monitor: Role.MONITOR,
+  admin: Role.ADMIN,
+} as const;
 
 export interface RightsOptions extends GlobalOptions {
   readonly role: keyof typeof ROLES;

@@ -30,7 +30,7 @@ export function registrationTable(registrations: readonly Registration[]): strin
       { title: 'CREATED' },
       { title: 'ISSUER' },
       { title: 'AUDIENCE' },
-      { title: 'SUBJECT' },
+      { title: 'WHOSE TOKENS' },
       { title: 'NOTE' },
     ],
     registrations.map((each) => [
@@ -39,10 +39,16 @@ export function registrationTable(registrations: readonly Registration[]): strin
       timeText(each.createdAt),
       each.issuer,
       each.audience,
-      each.subject,
+      matchText(each),
       each.note,
     ]),
   );
+}
+
+/** The subject, or what the tokens of several subjects have in common. */
+export function matchText({ subject, claim, claimValue, emailDomain }: Registration): string {
+  if (claim !== '') return `${claim}=${claimValue}`;
+  return emailDomain === '' ? subject : `@${emailDomain}`;
 }
 
 /** A service refuses a token from the second on at which it expires. */

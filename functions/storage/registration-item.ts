@@ -1,6 +1,15 @@
 /** A registration or a token as a DynamoDB item and back. */
+import { createHash } from 'node:crypto';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { KeySource, Registration, Rights, StaticToken } from '../core/registration.ts';
+import type {
+  AttributeMatch,
+  AttributeRegistration,
+  AttributeRegistrations,
+  KeySource,
+  Registration,
+  Rights,
+  StaticToken,
+} from '../core/registration.ts';
 
 export type Item = Record<string, AttributeValue>;
 
@@ -20,7 +29,7 @@ export function registrationToItem(record: Registration | StaticToken): Item {
   }
   item.issuer = { S: record.issuer };
   item.audience = { S: record.audience };
-  item.subject = { S: record.subject };
+  if (record.match.kind === 'subject') item.subject = { S: record.match.subject };
   if (record.keys.kind === 'uri') item.jwksUri = { S: record.keys.uri };
   if (record.keys.kind === 'inline') item.jwks = { S: record.keys.jwks };
   return item;
@@ -28,11 +37,7 @@ export function registrationToItem(record: Registration | StaticToken): Item {
 
 /** @throws Error for an item that grants nothing that is known: it must not be taken for one that does */
 export function registrationFromItem(item: Item): Registration | StaticToken {
-  const text = (name: string): string => {
-    const value = item[name]?.S;
-    if (value === undefined) throw new Error(`The grant ${item.id?.S} has no readable attribute "${name}".`);
-    return value;
-  };
+  const text = (name: string): string => textOf(item, name);
   const integer = (name: string): number => {
     const value = item[name]?.N;
     // What is no number compares as neither before nor after now: such a token would never expire.
@@ -60,14 +65,84 @@ export function registrationFromItem(item: Item): Registration | StaticToken {
     ...common,
     issuer: text('issuer'),
     audience: text('audience'),
-    subject: text('subject'),
+    match: { kind: 'subject', subject: text('subject') },
     keys: keySourceOf(item.jwksUri?.S, item.jwks?.S),
   };
 }
 
+/** An item of its own for each issuer and audience, since its registrations are looked up together. */
+export function attributesToItem({
+  id,
+  issuer,
+  audience,
+  keys,
+  registrations,
+}: AttributeRegistrations): Item {
+  const entries = registrations.map(({ id: own, match, rights, note, createdAtMs, createdBy }) => ({
+    M: {
+      id: { S: own },
+      role: { S: rights.role },
+      note: { S: note },
+      createdAt: { N: String(createdAtMs) },
+      createdBy: { S: createdBy },
+      ...(match.kind === 'claim'
+        ? { claim: { S: match.claim }, claimValue: { S: match.value } }
+        : { emailDomain: { S: match.domain } }),
+    },
+  }));
+  return {
+    kind: { S: 'attributes' },
+    id: { S: id },
+    issuer: { S: issuer },
+    audience: { S: audience },
+    ...(keys.kind === 'uri' ? { jwksUri: { S: keys.uri } } : {}),
+    ...(keys.kind === 'inline' ? { jwks: { S: keys.jwks } } : {}),
+    registrations: { L: entries },
+    // What a write expects to find: not every engine compares lists.
+    digest: { S: createHash('sha256').update(JSON.stringify(entries)).digest('hex') },
+  };
+}
+
+/** @throws Error for an item that cannot be read whole: what is left of it might allow more */
+export function attributesFromItem(item: Item): AttributeRegistrations {
+  const common = {
+    issuer: textOf(item, 'issuer'),
+    audience: textOf(item, 'audience'),
+    keys: keySourceOf(item.jwksUri?.S, item.jwks?.S),
+  };
+  const registrations = (item.registrations?.L ?? []).map(
+    ({ M: entry = {} }): AttributeRegistration => ({
+      kind: 'registration',
+      ...common,
+      id: textOf(entry, 'id'),
+      rights: rightsOf(textOf(entry, 'role'), undefined),
+      note: textOf(entry, 'note'),
+      createdAtMs: Number(entry.createdAt?.N),
+      createdBy: textOf(entry, 'createdBy'),
+      match: attributeMatchOf(entry),
+    }),
+  );
+  return { kind: 'attributes', id: textOf(item, 'id'), ...common, registrations };
+}
+
+function attributeMatchOf(entry: Item): AttributeMatch {
+  return entry.emailDomain === undefined
+    ? { kind: 'claim', claim: textOf(entry, 'claim'), value: textOf(entry, 'claimValue') }
+    : { kind: 'email_domain', domain: textOf(entry, 'emailDomain') };
+}
+
+function textOf(item: Item, name: string): string {
+  const value = item[name]?.S;
+  if (value === undefined)
+    throw new Error(`The registration ${item.id?.S} has no readable attribute "${name}".`);
+  return value;
+}
+
 function rightsOf(role: string, clusterId: string | undefined): Rights {
   if (role === 'agent' && clusterId !== undefined && clusterId !== '') return { role, clusterId };
-  if ((role === 'scheduler' || role === 'admin') && clusterId === undefined) return { role };
+  if (clusterId === undefined) {
+    if (role === 'scheduler' || role === 'viewer' || role === 'monitor' || role === 'admin') return { role };
+  }
   throw new Error(
     `A grant has the role ${JSON.stringify(role)} with the cluster ${JSON.stringify(clusterId)}.`,
   );

@@ -21,7 +21,7 @@ export interface GuardedService {
     options?: { token?: string; body?: unknown; headers?: Record<string, string> },
   ): Promise<Answer>;
   /** Issues a token. @returns its secret */
-  issue(role: 'AGENT' | 'SCHEDULER' | 'ADMIN', clusterId?: string): Promise<string>;
+  issue(role: 'AGENT' | 'SCHEDULER' | 'VIEWER' | 'MONITOR' | 'ADMIN', clusterId?: string): Promise<string>;
   close(): Promise<void>;
 }
 

@@ -38,7 +38,7 @@ function registration(of = issuer.url, source = DISCOVERY): Registration {
     id: 'r',
     issuer: of,
     audience: AUDIENCE,
-    subject: SUBJECT,
+    match: { kind: 'subject', subject: SUBJECT },
     keys: source,
     rights: { role: 'scheduler' },
     note: '',

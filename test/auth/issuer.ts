@@ -10,6 +10,9 @@ export interface Claims {
   /** Seconds from now. */
   readonly expiresIn?: number;
   readonly notBeforeIn?: number;
+  readonly issuedIn?: number;
+  /** Whatever else the token says. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 export interface TestIssuer {
@@ -68,16 +71,24 @@ export async function startIssuer(algorithm: 'RS256' | 'ES256' | 'EdDSA' = 'ES25
     keys: () => published,
     rotate,
     token: (
-      { sub = SUBJECT, aud = AUDIENCE, iss = url, expiresIn = 3_600, notBeforeIn = 0 } = {},
+      {
+        sub = SUBJECT,
+        aud = AUDIENCE,
+        iss = url,
+        expiresIn = 3_600,
+        notBeforeIn = 0,
+        issuedIn = 0,
+        more = {},
+      } = {},
       header = {},
     ) => {
       const now = Math.floor(Date.now() / 1_000);
-      return new SignJWT({})
+      return new SignJWT({ ...more })
         .setProtectedHeader({ alg: algorithm, kid: `key-${kid}`, ...header })
         .setIssuer(iss)
         .setSubject(sub)
         .setAudience(typeof aud === 'string' ? aud : [...aud])
-        .setIssuedAt(now)
+        .setIssuedAt(now + issuedIn)
         .setNotBefore(now + notBeforeIn)
         .setExpirationTime(now + expiresIn)
         .sign(privateKey);

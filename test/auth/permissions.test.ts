@@ -8,7 +8,7 @@ import { type GuardedService, startGuardedService } from './guarded-service.ts';
 
 const OWN = 'cluster/a';
 const OTHER = 'cluster/b';
-const ROLES = ['agent', 'scheduler', 'admin'] as const satisfies readonly Role[];
+const ROLES = ['agent', 'scheduler', 'viewer', 'monitor', 'admin'] as const satisfies readonly Role[];
 
 let service: GuardedService;
 let routes: readonly string[];
@@ -19,6 +19,8 @@ beforeAll(async () => {
   routes = routesOf(unconnectedApp());
   tokens.set('agent', await service.issue('AGENT', OWN));
   tokens.set('scheduler', await service.issue('SCHEDULER'));
+  tokens.set('viewer', await service.issue('VIEWER'));
+  tokens.set('monitor', await service.issue('MONITOR'));
   tokens.set('admin', await service.issue('ADMIN'));
 });
 afterAll(() => service.close());
@@ -78,9 +80,19 @@ describe('The table of permissions', () => {
   it('gives nobody but an agent less than all', () => {
     for (const permission of PERMISSIONS.values()) {
       if (permission === 'open') continue;
-      for (const role of ['scheduler', 'admin'] as const) {
+      for (const role of ['scheduler', 'viewer', 'monitor', 'admin'] as const) {
         expect([undefined, 'all']).toContain(permission[role]);
       }
+    }
+  });
+
+  it('lets a viewer, and an admin, read all that a scheduler reads, and a viewer change nothing', () => {
+    for (const [route, permission] of PERMISSIONS) {
+      if (permission === 'open') continue;
+      const { scheduler, viewer, admin } = permission;
+      const reads = /^(GET|POST \/v1\/(map\/sync|capacity\/fit|bundles\/(validate|plan))$)/.test(route);
+      expect([route, viewer]).toEqual([route, reads ? scheduler : undefined]);
+      if (reads && scheduler !== undefined) expect([route, admin]).toEqual([route, 'all']);
     }
   });
 

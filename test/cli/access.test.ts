@@ -95,7 +95,7 @@ describe('rmap, as an admin', () => {
     ]);
     const usage = await rmap('token', 'issue', '--role', 'root');
     expect(usage.code).toBe(2);
-    expect(usage.err).toContain('Allowed choices are agent, scheduler, admin.');
+    expect(usage.err).toContain('Allowed choices are agent, scheduler, viewer, monitor, admin.');
     expect((await rmap('token', 'issue', '--role', 'admin', '--lifetime', '1y')).code).toBe(2);
   });
 });

@@ -1,5 +1,5 @@
-import { toJsonString } from '@bufbuild/protobuf';
-import { Command, Option } from 'commander';
+import { type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { jwksFault } from '../../auth/jwks-fault.ts';
 import { RegistrationSchema } from '../../gen/resourcemap/v1/access_pb.ts';
 import { UsageError } from '../failure.ts';
@@ -20,7 +20,9 @@ import { registrationTable } from '../registration-tables.ts';
 interface AddOptions extends RightsOptions {
   readonly issuer: string;
   readonly audience: string;
-  readonly subject: string;
+  readonly subject?: string;
+  readonly claim?: { readonly claim: string; readonly claimValue: string };
+  readonly emailDomain?: string;
   readonly jwksUri: string;
   readonly jwks?: string;
 }
@@ -30,7 +32,21 @@ export function trustCommand(): Command {
     withRights(new Command('add').description('register an identity of an OIDC issuer'))
       .requiredOption('--issuer <url>', 'the iss of its tokens')
       .requiredOption('--audience <text>', 'the aud of its tokens')
-      .requiredOption('--subject <text>', 'the sub of its tokens')
+      .addOption(new Option('--subject <text>', 'the sub of its tokens').conflicts(['claim', 'emailDomain']))
+      .addOption(
+        new Option(
+          '--claim <name=value>',
+          'instead: what a claim of its tokens is or holds, such as groups=ml',
+        )
+          .argParser(parseClaim)
+          .conflicts(['subject', 'emailDomain']),
+      )
+      .addOption(
+        new Option(
+          '--email-domain <domain>',
+          'instead: the domain of their verified e-mail address',
+        ).conflicts(['subject', 'claim']),
+      )
       .option('--jwks-uri <url>', "where the issuer's keys are, if not where discovery says", '')
       .addOption(
         new Option('--jwks <file>', "the issuer's keys (JWK Set), if the service cannot reach it").conflicts(
@@ -38,9 +54,10 @@ export function trustCommand(): Command {
         ),
       ),
   ).action(async (options: AddOptions) => {
-    const { issuer, audience, subject, jwksUri } = options;
+    const { issuer, audience, jwksUri } = options;
+    const match = matchOf(options);
     const jwks = options.jwks === undefined ? '' : await readKeys(options.jwks);
-    const fields = { issuer, audience, subject, jwksUri, jwks, ...rightsOf(options) };
+    const fields = { issuer, audience, ...match, jwksUri, jwks, ...rightsOf(options) };
     const added = await accessClientOf(options).register(fields);
     print(
       options.json
@@ -68,6 +85,20 @@ export function trustCommand(): Command {
     .addCommand(add)
     .addCommand(list)
     .addCommand(remove);
+}
+
+/** @throws UsageError if nobody's tokens are meant */
+function matchOf({ subject, claim, emailDomain }: AddOptions): MessageInitShape<typeof RegistrationSchema> {
+  if (subject !== undefined) return { subject };
+  if (claim !== undefined) return claim;
+  if (emailDomain !== undefined) return { emailDomain };
+  throw new UsageError('Say whose tokens are meant with --subject, --claim or --email-domain.');
+}
+
+function parseClaim(text: string): { claim: string; claimValue: string } {
+  const [, claim, claimValue] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (claim !== undefined && claimValue !== undefined) return { claim, claimValue };
+  throw new InvalidArgumentError('A claim is given as name=value, such as groups=ml-engineers.');
 }
 
 /** A JWK Set from a file. @throws UsageError that says what is wrong with it, before anybody is sent a secret key */

@@ -14,9 +14,10 @@ export const ACCESS_OPERATIONS = {
   'POST /v1/registrations': {
     id: 'addRegistration',
     tag: 'access',
-    summary: 'Register an identity',
+    summary: 'Register an identity, or all that have an attribute',
     description:
-      'Binds issuer, audience and subject of an OIDC identity to a role. `id`, `createdAt` and `createdBy` are set by ' +
+      'Binds issuer, audience and subject of an OIDC identity to a role, or instead of the subject a claim or a ' +
+      'verified e-mail domain. `id`, `createdAt` and `createdBy` are set by ' +
       'the service.',
     body: RegistrationSchema,
     example: {

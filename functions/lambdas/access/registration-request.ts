@@ -2,10 +2,11 @@
 
 import { isFetchable } from '../../auth/issuer-keys.ts';
 import { jwksFault } from '../../auth/jwks-fault.ts';
+import { claimFault, isDomain } from '../../auth/token-attributes.ts';
 import { ResourceMapError } from '../../core/errors.ts';
 import { FindingCollector } from '../../core/findings.ts';
 import { quote } from '../../core/quote.ts';
-import type { KeySource, Registration, Rights, StaticToken } from '../../core/registration.ts';
+import type { KeySource, Registration, Rights, StaticToken, TokenMatch } from '../../core/registration.ts';
 import { clusterIdFault } from '../../core/snapshot/rules/ids.ts';
 import {
   type IssueTokenRequest,
@@ -28,6 +29,14 @@ const MAX_LIFETIME_S = 10n * 365n * 86_400n;
 const INVALID_VALUE = { code: 'invalid_value', severity: 'reject' } as const;
 const MISSING = { code: 'missing_value', severity: 'reject' } as const;
 
+/** Roles that are not those of one cluster. */
+const ROLE_NAMES = new Map<Role, Exclude<Rights['role'], 'agent'>>([
+  [Role.SCHEDULER, 'scheduler'],
+  [Role.VIEWER, 'viewer'],
+  [Role.MONITOR, 'monitor'],
+  [Role.ADMIN, 'admin'],
+]);
+
 /** Who asks, and when. */
 export interface Asked {
   /** Id of the grant by which they ask. */
@@ -45,7 +54,8 @@ export function registrationOf(
   loopbackIssuers: boolean,
 ): Registration {
   const faults = new Faults('registration');
-  for (const name of ['issuer', 'audience', 'subject'] as const) faults.claim(name, request[name]);
+  for (const name of ['issuer', 'audience'] as const) faults.claim(name, request[name]);
+  const match = matchOf(request, faults);
   faults.note(request.note);
   for (const name of ['id', 'createdBy'] as const) {
     if (request[name] !== '')
@@ -53,19 +63,60 @@ export function registrationOf(
   }
   if (request.createdAt !== undefined) faults.add('created_at', 'is set by the service; leave it out');
   const rights = faults.rights(request.role, request.clusterId);
+  checkReach(match, request.role, faults);
   const keys = keySourceOf(request, faults, loopbackIssuers);
   return {
     kind: 'registration',
-    id: registrationId(request.issuer, request.audience, request.subject),
+    id: registrationId(request.issuer, request.audience, match),
     issuer: request.issuer,
     audience: request.audience,
-    subject: request.subject,
+    match,
     keys,
     note: request.note,
     createdAtMs: nowMs,
     createdBy: by,
     rights: faults.none(rights),
   };
+}
+
+/** Whose tokens it is for: a subject, unless an attribute is given instead. */
+function matchOf(request: RegistrationMessage, faults: Faults): TokenMatch {
+  const { subject, claim, claimValue, emailDomain } = request;
+  const given = (['subject', 'claim', 'emailDomain'] as const).filter((name) => request[name] !== '');
+  if (given.length > 1)
+    faults.add('subject', 'is one of several; give one of subject, claim and email_domain');
+  if (claimValue !== '' && claim === '') faults.add('claim', 'is missing; claim_value needs it');
+  if (claim !== '') {
+    faults.claim('claim', claim);
+    faults.claim('claim_value', claimValue);
+    const fault = claimFault(claim);
+    if (fault !== undefined) faults.add('claim', fault);
+    return { kind: 'claim', claim, value: claimValue };
+  }
+  if (emailDomain !== '') {
+    if (!isDomain(emailDomain)) {
+      faults.add(
+        'email_domain',
+        `is ${quote(emailDomain)}; it must be a whole domain in lower case, such as example.com`,
+      );
+    }
+    return { kind: 'email_domain', domain: emailDomain };
+  }
+  if (claimValue === '') faults.claim('subject', subject);
+  return { kind: 'subject', subject };
+}
+
+/** What is shared by many people must not let any of them speak for a cluster, nor a whole company be admin. */
+function checkReach({ kind }: TokenMatch, role: Role, faults: Faults): void {
+  if (kind !== 'subject' && role === Role.AGENT) {
+    faults.add('role', 'is agent, which is for one subject; give the subject of the agent');
+  }
+  if (kind === 'email_domain' && role === Role.ADMIN) {
+    faults.add(
+      'role',
+      'is admin, which is not for everybody with an address in a domain; give a claim or a subject',
+    );
+  }
 }
 
 function keySourceOf(
@@ -143,7 +194,8 @@ class Faults {
       else if (fault !== undefined) this.add('cluster_id', fault);
       return { role: 'agent', clusterId };
     }
-    if (role !== Role.SCHEDULER && role !== Role.ADMIN) {
+    const name = ROLE_NAMES.get(role);
+    if (name === undefined) {
       this.add('role', role === Role.UNSPECIFIED ? 'is missing' : `is ${role}, which is none that is known`);
       return undefined;
     }
@@ -153,7 +205,7 @@ class Faults {
         `is ${quote(clusterId)}, but only an agent is that of one cluster; leave it out`,
       );
     }
-    return { role: role === Role.ADMIN ? 'admin' : 'scheduler' };
+    return { role: name };
   }
 
   /** Gives the rights if nothing is wrong. @throws ResourceMapError `invalid_grant_request` */

@@ -22,7 +22,11 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { respond } from '../../http/respond.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
-import type { RegistrationStore } from '../../storage/registrations.ts';
+import {
+  type Added,
+  MAX_ATTRIBUTE_REGISTRATIONS,
+  type RegistrationStore,
+} from '../../storage/registrations.ts';
 import { type Asked, registrationOf, tokenOf } from './registration-request.ts';
 
 export interface AccessDeps {
@@ -72,12 +76,8 @@ export function accessRoutes(
     refuseUnknownParameters(c, []);
     responseFormat(c);
     const registration = registrationOf(await readMessage(c, RegistrationSchema), asked(c), loopbackIssuers);
-    if (!(await trust.add(registration))) {
-      throw new ResourceMapError(
-        'grant_exists',
-        `This issuer, audience and subject are registered as ${registration.id.slice(0, 12)}; remove that one first.`,
-      );
-    }
+    const added = await trust.register(registration);
+    if (added !== 'added') throw new ResourceMapError('grant_exists', refusalOf(added, registration));
     record(c, 'registration added', registration.id);
     return respond(c, RegistrationSchema, registrationMessage(registration), 201);
   });
@@ -112,19 +112,38 @@ export function accessRoutes(
   app.delete('/v1/tokens/:id', (c) => remove(c, 'token'));
 }
 
-const ROLES = { agent: Role.AGENT, scheduler: Role.SCHEDULER, admin: Role.ADMIN } as const;
+function refusalOf(added: Exclude<Added, 'added'>, { id, match }: Registration): string {
+  switch (added) {
+    case 'exists':
+      return `This issuer, audience and ${match.kind.replaceAll('_', ' ')} are registered as ${id.slice(0, 12)}; remove that one first.`;
+    case 'other_keys':
+      return 'Other registrations by an attribute of this issuer and audience have other keys; give the same jwks or jwks_uri, or remove those first.';
+    case 'too_many':
+      return `This issuer and audience have ${MAX_ATTRIBUTE_REGISTRATIONS} registrations by an attribute, which is the most that are kept; remove one first.`;
+  }
+}
+
+const ROLES = {
+  agent: Role.AGENT,
+  scheduler: Role.SCHEDULER,
+  viewer: Role.VIEWER,
+  monitor: Role.MONITOR,
+  admin: Role.ADMIN,
+} as const;
 
 function rightsFields(rights: Rights): { role: Role; clusterId: string } {
   return { role: ROLES[rights.role], clusterId: rights.role === 'agent' ? rights.clusterId : '' };
 }
 
 function registrationMessage(registration: Registration): RegistrationMessage {
-  const { id, issuer, audience, subject, keys, note, createdAtMs, createdBy, rights } = registration;
+  const { id, issuer, audience, match, keys, note, createdAtMs, createdBy, rights } = registration;
   return create(RegistrationSchema, {
     id,
     issuer,
     audience,
-    subject,
+    ...(match.kind === 'subject' ? { subject: match.subject } : {}),
+    ...(match.kind === 'claim' ? { claim: match.claim, claimValue: match.value } : {}),
+    ...(match.kind === 'email_domain' ? { emailDomain: match.domain } : {}),
     ...rightsFields(rights),
     jwksUri: keys.kind === 'uri' ? keys.uri : '',
     jwks: keys.kind === 'inline' ? keys.jwks : '',

@@ -15,10 +15,11 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file resourcemap/v1/access.proto.
  */
 export const file_resourcemap_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("ChtyZXNvdXJjZW1hcC92MS9hY2Nlc3MucHJvdG8SDnJlc291cmNlbWFwLnYxIvcBCgxSZWdpc3RyYXRpb24SCgoCaWQYASABKAkSDgoGaXNzdWVyGAIgASgJEhAKCGF1ZGllbmNlGAMgASgJEg8KB3N1YmplY3QYBCABKAkSIgoEcm9sZRgFIAEoDjIULnJlc291cmNlbWFwLnYxLlJvbGUSEgoKY2x1c3Rlcl9pZBgGIAEoCRIQCghqd2tzX3VyaRgHIAEoCRIMCgRqd2tzGAggASgJEgwKBG5vdGUYCSABKAkSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgLIAEoCSJHChBSZWdpc3RyYXRpb25MaXN0EjMKDXJlZ2lzdHJhdGlvbnMYASADKAsyHC5yZXNvdXJjZW1hcC52MS5SZWdpc3RyYXRpb24izQEKBVRva2VuEgoKAmlkGAEgASgJEiIKBHJvbGUYAiABKA4yFC5yZXNvdXJjZW1hcC52MS5Sb2xlEhIKCmNsdXN0ZXJfaWQYAyABKAkSDAoEbm90ZRgEIAEoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAcgASgJIoYBChFJc3N1ZVRva2VuUmVxdWVzdBIiCgRyb2xlGAEgASgOMhQucmVzb3VyY2VtYXAudjEuUm9sZRISCgpjbHVzdGVyX2lkGAIgASgJEgwKBG5vdGUYAyABKAkSKwoIbGlmZXRpbWUYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iQwoLSXNzdWVkVG9rZW4SJAoFdG9rZW4YASABKAsyFS5yZXNvdXJjZW1hcC52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiMgoJVG9rZW5MaXN0EiUKBnRva2VucxgBIAMoCzIVLnJlc291cmNlbWFwLnYxLlRva2VuKlAKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg4KClJPTEVfQUdFTlQQARISCg5ST0xFX1NDSEVEVUxFUhACEg4KClJPTEVfQURNSU4QA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChtyZXNvdXJjZW1hcC92MS9hY2Nlc3MucHJvdG8SDnJlc291cmNlbWFwLnYxIrECCgxSZWdpc3RyYXRpb24SCgoCaWQYASABKAkSDgoGaXNzdWVyGAIgASgJEhAKCGF1ZGllbmNlGAMgASgJEg8KB3N1YmplY3QYBCABKAkSIgoEcm9sZRgFIAEoDjIULnJlc291cmNlbWFwLnYxLlJvbGUSEgoKY2x1c3Rlcl9pZBgGIAEoCRIQCghqd2tzX3VyaRgHIAEoCRIMCgRqd2tzGAggASgJEgwKBG5vdGUYCSABKAkSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgLIAEoCRINCgVjbGFpbRgMIAEoCRITCgtjbGFpbV92YWx1ZRgNIAEoCRIUCgxlbWFpbF9kb21haW4YDiABKAkiRwoQUmVnaXN0cmF0aW9uTGlzdBIzCg1yZWdpc3RyYXRpb25zGAEgAygLMhwucmVzb3VyY2VtYXAudjEuUmVnaXN0cmF0aW9uIs0BCgVUb2tlbhIKCgJpZBgBIAEoCRIiCgRyb2xlGAIgASgOMhQucmVzb3VyY2VtYXAudjEuUm9sZRISCgpjbHVzdGVyX2lkGAMgASgJEgwKBG5vdGUYBCABKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgHIAEoCSKGAQoRSXNzdWVUb2tlblJlcXVlc3QSIgoEcm9sZRgBIAEoDjIULnJlc291cmNlbWFwLnYxLlJvbGUSEgoKY2x1c3Rlcl9pZBgCIAEoCRIMCgRub3RlGAMgASgJEisKCGxpZmV0aW1lGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIkMKC0lzc3VlZFRva2VuEiQKBXRva2VuGAEgASgLMhUucmVzb3VyY2VtYXAudjEuVG9rZW4SDgoGc2VjcmV0GAIgASgJIjIKCVRva2VuTGlzdBIlCgZ0b2tlbnMYASADKAsyFS5yZXNvdXJjZW1hcC52MS5Ub2tlbipzCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIOCgpST0xFX0FHRU5UEAESEgoOUk9MRV9TQ0hFRFVMRVIQAhIOCgpST0xFX0FETUlOEAMSDwoLUk9MRV9WSUVXRVIQBBIQCgxST0xFX01PTklUT1IQBWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
- * Binds an identity of an OIDC issuer to a role.
+ * Binds identities of an OIDC issuer to a role: one, by its subject, or all whose tokens
+ * have an attribute. Exactly one of subject, claim and email_domain is given.
  *
  * @generated from message resourcemap.v1.Registration
  */
@@ -97,6 +98,26 @@ export type Registration = Message<"resourcemap.v1.Registration"> & {
    * @generated from field: string created_by = 11;
    */
   createdBy: string;
+
+  /**
+   * A claim of the tokens that is a text or a list of texts, such as `groups`, and the
+   * text that it must be or hold.
+   *
+   * @generated from field: string claim = 12;
+   */
+  claim: string;
+
+  /**
+   * @generated from field: string claim_value = 13;
+   */
+  claimValue: string;
+
+  /**
+   * The domain, in lower case, of the address in `email`, which `email_verified` must confirm.
+   *
+   * @generated from field: string email_domain = 14;
+   */
+  emailDomain: string;
 };
 
 /**
@@ -283,11 +304,25 @@ export enum Role {
   SCHEDULER = 2,
 
   /**
-   * Manages access, sees the status of all clusters and omits them.
+   * Manages access, reads what schedulers read, and omits clusters.
    *
    * @generated from enum value: ROLE_ADMIN = 3;
    */
   ADMIN = 3,
+
+  /**
+   * Reads what schedulers read, and changes nothing: for people.
+   *
+   * @generated from enum value: ROLE_VIEWER = 4;
+   */
+  VIEWER = 4,
+
+  /**
+   * Reads the metrics and nothing else.
+   *
+   * @generated from enum value: ROLE_MONITOR = 5;
+   */
+  MONITOR = 5,
 }
 
 /**
