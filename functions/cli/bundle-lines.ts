@@ -1,5 +1,5 @@
 /** What validation found, as a person reads it: the verdict, then a line for each finding. */
-import type { ValidationFinding, ValidationResult } from '../gen/bundle/v1/bundle_pb.ts';
+import type { ValidationFinding, ValidationResult } from '../gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { printable } from './printable.ts';
 
 export function validationLines(name: string, result: ValidationResult): readonly string[] {

@@ -7,7 +7,7 @@ import type {
   NodeServicePlan,
   PlanResponse,
   UnplacedJob,
-} from '../gen/bundle/v1/plan_pb.ts';
+} from '../gen/resourcemap/bundle/v1/plan_pb.ts';
 import { findingLines, mapLines } from './bundle-lines.ts';
 import { printable } from './printable.ts';
 import { table } from './table.ts';

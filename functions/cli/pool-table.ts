@@ -1,5 +1,5 @@
 /** Pools as a person reads them. */
-import type { NodeSelector, StoredPool, Tier } from '../gen/bundle/v1/pool_pb.ts';
+import type { NodeSelector, StoredPool, Tier } from '../gen/resourcemap/bundle/v1/pool_pb.ts';
 import { table } from './table.ts';
 
 /** A line for each pool. */

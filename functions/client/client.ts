@@ -15,9 +15,18 @@ import {
   ValidateBundleRequestSchema,
   type ValidationResult,
   ValidationResultSchema,
-} from '../gen/bundle/v1/bundle_pb.ts';
-import { PlanRequestSchema, type PlanResponse, PlanResponseSchema } from '../gen/bundle/v1/plan_pb.ts';
-import { PoolListSchema, PoolSchema, type StoredPool, StoredPoolSchema } from '../gen/bundle/v1/pool_pb.ts';
+} from '../gen/resourcemap/bundle/v1/bundle_pb.ts';
+import {
+  PlanRequestSchema,
+  type PlanResponse,
+  PlanResponseSchema,
+} from '../gen/resourcemap/bundle/v1/plan_pb.ts';
+import {
+  PoolListSchema,
+  PoolSchema,
+  type StoredPool,
+  StoredPoolSchema,
+} from '../gen/resourcemap/bundle/v1/pool_pb.ts';
 import {
   type CapacityFilterSchema,
   type CapacityResponse,

@@ -2,9 +2,9 @@
 
 export { clockEtag } from '../core/map/clock.ts';
 export { type MapFilter, WHOLE_MAP } from '../core/map/filter.ts';
-export * from '../gen/bundle/v1/bundle_pb.ts';
-export * from '../gen/bundle/v1/plan_pb.ts';
-export * from '../gen/bundle/v1/pool_pb.ts';
+export * from '../gen/resourcemap/bundle/v1/bundle_pb.ts';
+export * from '../gen/resourcemap/bundle/v1/plan_pb.ts';
+export * from '../gen/resourcemap/bundle/v1/pool_pb.ts';
 export * from '../gen/resourcemap/v1/capacity_pb.ts';
 export * from '../gen/resourcemap/v1/events_pb.ts';
 export * from '../gen/resourcemap/v1/resource_map_pb.ts';

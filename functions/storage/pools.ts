@@ -18,7 +18,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
 import { ResourceMapError } from '../core/errors.ts';
-import { type Pool, PoolSchema } from '../gen/bundle/v1/pool_pb.ts';
+import { type Pool, PoolSchema } from '../gen/resourcemap/bundle/v1/pool_pb.ts';
 import { MAX_LISTED_POOL_BYTES, MAX_POOL_BYTES } from './limits.ts';
 import { tableOfStrings } from './tables.ts';
 

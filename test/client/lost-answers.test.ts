@@ -3,7 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../functions/client/client.ts';
 import { ConnectionError } from '../../functions/client/errors.ts';
-import type { PoolSchema } from '../../functions/gen/bundle/v1/pool_pb.ts';
+import type { PoolSchema } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { type LocalService, startService } from '../../functions/local/service.ts';
 import { RecordedTelemetry } from '../lambdas/notify/recorded-telemetry.ts';
 import { type Fate, type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Pool, PoolSchema } from '../../functions/gen/bundle/v1/pool_pb.ts';
+import { type Pool, PoolSchema } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { createTable } from '../../functions/storage/create-tables.ts';
 import { PoolStore, poolsTableDefinition } from '../../functions/storage/pools.ts';
 import { localClient } from '../engines/dynamodb-local.ts';

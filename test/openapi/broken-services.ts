@@ -4,7 +4,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { create } from '@bufbuild/protobuf';
 import { Authenticator } from '../../functions/auth/authenticator.ts';
 import { BUILT_IN_CATALOGUE } from '../../functions/core/bundle/model/catalogue.ts';
-import { PoolSchema } from '../../functions/gen/bundle/v1/pool_pb.ts';
+import { PoolSchema } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { createApp } from '../../functions/http/app.ts';
 import { ChangeSignal } from '../../functions/http/wait.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';

@@ -2,9 +2,9 @@
 import { createRegistry, type DescMessage, fromBinary } from '@bufbuild/protobuf';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
-import { file_bundle_v1_bundle } from '../../functions/gen/bundle/v1/bundle_pb.ts';
-import { file_bundle_v1_plan } from '../../functions/gen/bundle/v1/plan_pb.ts';
-import { file_bundle_v1_pool } from '../../functions/gen/bundle/v1/pool_pb.ts';
+import { file_resourcemap_bundle_v1_bundle } from '../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
+import { file_resourcemap_bundle_v1_plan } from '../../functions/gen/resourcemap/bundle/v1/plan_pb.ts';
+import { file_resourcemap_bundle_v1_pool } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { file_resourcemap_v1_access } from '../../functions/gen/resourcemap/v1/access_pb.ts';
 import { file_resourcemap_v1_capacity } from '../../functions/gen/resourcemap/v1/capacity_pb.ts';
 import { file_resourcemap_v1_resource_map } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
@@ -44,9 +44,9 @@ export interface Document {
 }
 
 const MESSAGES = createRegistry(
-  file_bundle_v1_bundle,
-  file_bundle_v1_plan,
-  file_bundle_v1_pool,
+  file_resourcemap_bundle_v1_bundle,
+  file_resourcemap_bundle_v1_plan,
+  file_resourcemap_bundle_v1_pool,
   file_resourcemap_v1_access,
   file_resourcemap_v1_capacity,
   file_resourcemap_v1_resource_map,

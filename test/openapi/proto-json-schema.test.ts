@@ -20,7 +20,7 @@ import {
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { LaunchSpecSchema } from '../../functions/gen/bundle/v1/bundle_pb.ts';
+import { LaunchSpecSchema } from '../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { CapacityResponseSchema, FitResponseSchema } from '../../functions/gen/resourcemap/v1/capacity_pb.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { ClusterListSchema, SyncRequestSchema } from '../../functions/gen/resourcemap/v1/service_pb.ts';
@@ -278,7 +278,7 @@ describe('The comments of the proto files', () => {
     );
     expect(comments.get('resourcemap.v1.GroupKey')).toBe('What targets can be grouped by.');
     expect(comments.get('resourcemap.v1.Role.ROLE_ADMIN')).toContain('Manages access');
-    expect(comments.get('bundle.v1.ProductTemplate.tags')).toContain('reserved and dropped');
+    expect(comments.get('resourcemap.bundle.v1.ProductTemplate.tags')).toContain('reserved and dropped');
   });
 
   it('have no line breaks within a paragraph, and no word to a linter', () => {

@@ -4,8 +4,8 @@ import {
   BundleSchema,
   ValidateBundleRequestSchema,
   ValidationResultSchema,
-} from '../../gen/bundle/v1/bundle_pb.ts';
-import { PlanRequestSchema, PlanResponseSchema } from '../../gen/bundle/v1/plan_pb.ts';
+} from '../../gen/resourcemap/bundle/v1/bundle_pb.ts';
+import { PlanRequestSchema, PlanResponseSchema } from '../../gen/resourcemap/bundle/v1/plan_pb.ts';
 import { validationLines } from '../bundle-lines.ts';
 import { EXIT } from '../exit-codes.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';

@@ -6,7 +6,7 @@ import {
   PoolSchema,
   type StoredPool,
   StoredPoolSchema,
-} from '../../gen/bundle/v1/pool_pb.ts';
+} from '../../gen/resourcemap/bundle/v1/pool_pb.ts';
 import { UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
@@ -96,7 +96,9 @@ export function poolCommand(): Command {
     async (options: GlobalOptions) => {
       const pools = await clientOf(options).listPools();
       if (options.json)
-        return print(toJsonString(PoolListSchema, { $typeName: 'bundle.v1.PoolList', pools: [...pools] }));
+        return print(
+          toJsonString(PoolListSchema, { $typeName: 'resourcemap.bundle.v1.PoolList', pools: [...pools] }),
+        );
       print(pools.length === 0 ? 'No pool is kept; rmap pool put FILE keeps one.' : poolTable(pools));
     },
   );

@@ -1,6 +1,9 @@
 /** What the routes of bundles take and answer, for the OpenAPI document. */
-import { ValidateBundleRequestSchema, ValidationResultSchema } from '../../gen/bundle/v1/bundle_pb.ts';
-import { PlanRequestSchema, PlanResponseSchema } from '../../gen/bundle/v1/plan_pb.ts';
+import {
+  ValidateBundleRequestSchema,
+  ValidationResultSchema,
+} from '../../gen/resourcemap/bundle/v1/bundle_pb.ts';
+import { PlanRequestSchema, PlanResponseSchema } from '../../gen/resourcemap/bundle/v1/plan_pb.ts';
 import { LARGE_HEADERS, type Operations } from '../../openapi/operation.ts';
 
 const BUNDLE = {

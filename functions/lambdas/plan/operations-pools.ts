@@ -1,5 +1,5 @@
 /** What the routes of pools take and answer, for the OpenAPI document. */
-import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../../gen/bundle/v1/pool_pb.ts';
+import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../../gen/resourcemap/bundle/v1/pool_pb.ts';
 import {
   LARGE_HEADERS,
   MESSAGE_HEADERS,

@@ -9,8 +9,11 @@ import { validateBundle } from '../../core/bundle/validate/validate.ts';
 import { readOnePool } from '../../core/bundle/wire/read-pool.ts';
 import { readPlanRequest, readValidateRequest } from '../../core/bundle/wire/read-request.ts';
 import { planMessage, validationMessage } from '../../core/bundle/wire/write-plan.ts';
-import { ValidateBundleRequestSchema, ValidationResultSchema } from '../../gen/bundle/v1/bundle_pb.ts';
-import { PlanRequestSchema, PlanResponseSchema } from '../../gen/bundle/v1/plan_pb.ts';
+import {
+  ValidateBundleRequestSchema,
+  ValidationResultSchema,
+} from '../../gen/resourcemap/bundle/v1/bundle_pb.ts';
+import { PlanRequestSchema, PlanResponseSchema } from '../../gen/resourcemap/bundle/v1/plan_pb.ts';
 import type { App } from '../../http/app.ts';
 import { MAX_BODY_BYTES, MAX_BYTES_WAITING } from '../../http/limits.ts';
 import { responseFormat } from '../../http/media-type.ts';

@@ -6,7 +6,7 @@ import { readOnePool } from '../../core/bundle/wire/read-pool.ts';
 import { ResourceMapError } from '../../core/errors.ts';
 import { quote } from '../../core/quote.ts';
 import type { WireFormat } from '../../core/snapshot/decode.ts';
-import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../../gen/bundle/v1/pool_pb.ts';
+import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../../gen/resourcemap/bundle/v1/pool_pb.ts';
 import type { App, AppEnv } from '../../http/app.ts';
 import { knownRepresentations, type WriteCondition, writeCondition } from '../../http/conditional.ts';
 import { responseFormat } from '../../http/media-type.ts';

@@ -2,7 +2,7 @@ import type { JsonValue } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { FindingCollector, type Findings } from '../../../functions/core/findings.ts';
 import { checkJsonShape } from '../../../functions/core/snapshot/json-shape.ts';
-import { JobRequirementsSchema } from '../../../functions/gen/bundle/v1/bundle_pb.ts';
+import { JobRequirementsSchema } from '../../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { ClusterResourceMapSchema } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 
 function shape(text: string): Findings {

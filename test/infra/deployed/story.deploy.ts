@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newToken, tokenDigest } from '../../../functions/auth/static-token.ts';
 import { type Client, createClient, MapReplica } from '../../../functions/client/index.ts';
 import { encodeContent } from '../../../functions/core/snapshot/canonical.ts';
-import { PoolSchema } from '../../../functions/gen/bundle/v1/pool_pb.ts';
+import { PoolSchema } from '../../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { contentKey } from '../../../functions/storage/contents.ts';
 import { HEAD_ATTRIBUTES, headFromItem, type Item } from '../../../functions/storage/head-item.ts';
 import { headPartition, shardOf } from '../../../functions/storage/tables.ts';

@@ -5,8 +5,11 @@ import { BUILT_IN_CATALOGUE } from '../../../functions/core/bundle/model/catalog
 import {
   ValidateBundleRequestSchema,
   ValidationResultSchema,
-} from '../../../functions/gen/bundle/v1/bundle_pb.ts';
-import { PlanRequestSchema, PlanResponseSchema } from '../../../functions/gen/bundle/v1/plan_pb.ts';
+} from '../../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
+import {
+  PlanRequestSchema,
+  PlanResponseSchema,
+} from '../../../functions/gen/resourcemap/bundle/v1/plan_pb.ts';
 import { createApp } from '../../../functions/http/app.ts';
 import { type BundleDeps, bundleRoutes } from '../../../functions/lambdas/plan/routes-bundle.ts';
 import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';

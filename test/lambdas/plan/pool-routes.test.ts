@@ -1,6 +1,6 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PoolSchema, StoredPoolSchema } from '../../../functions/gen/bundle/v1/pool_pb.ts';
+import { PoolSchema, StoredPoolSchema } from '../../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { createApp } from '../../../functions/http/app.ts';
 import { poolRoutes } from '../../../functions/lambdas/plan/routes-pools.ts';
 import type { PoolStore } from '../../../functions/storage/pools.ts';

@@ -151,7 +151,8 @@ export interface NodeInventory {
 
 export interface AssignedJob {
   readonly jobId: string;
-  readonly coreSet?: string | undefined;
+  /** The cores that the job is pinned to, by index. */
+  readonly coreSet?: readonly number[] | undefined;
   readonly gpuIndex?: number | undefined;
 }
 

@@ -1,5 +1,5 @@
 /** Bundles of the wire as the vocabulary of `model.ts`. */
-import type * as wire from '../../../gen/bundle/v1/bundle_pb.ts';
+import type * as wire from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { clientTags } from '../model/launch.ts';
 import {
   MAX_CAPABILITIES,

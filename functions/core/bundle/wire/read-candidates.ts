@@ -1,6 +1,6 @@
 /** Inventories of the wire as candidates. A number that makes no sense is refused: a plan would stand on it. */
-import type * as bundleWire from '../../../gen/bundle/v1/bundle_pb.ts';
-import type * as wire from '../../../gen/bundle/v1/plan_pb.ts';
+import type * as bundleWire from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
+import type * as wire from '../../../gen/resourcemap/bundle/v1/plan_pb.ts';
 import { quote } from '../../quote.ts';
 import { MAX_CANDIDATES, MAX_DEVICES } from '../model/limits.ts';
 import type { GpuResource, NodeInventory } from '../model/model.ts';

@@ -1,6 +1,6 @@
 /** Pools of the wire and of the store as the vocabulary of `model.ts`. */
-import type * as bundleWire from '../../../gen/bundle/v1/bundle_pb.ts';
-import type * as wire from '../../../gen/bundle/v1/pool_pb.ts';
+import type * as bundleWire from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
+import type * as wire from '../../../gen/resourcemap/bundle/v1/pool_pb.ts';
 import { MAX_PROFILES, MAX_SELECTOR_VALUES, MAX_TIERS } from '../model/limits.ts';
 import type { ElasticTier, NodeProfile, NodeSelector, Pool, Tier } from '../model/model.ts';
 import { Faults } from './faults.ts';

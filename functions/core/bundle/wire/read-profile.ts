@@ -1,5 +1,5 @@
 /** What nodes and kinds of nodes offer: capabilities, profiles and the descriptors that hold them. */
-import type * as wire from '../../../gen/bundle/v1/bundle_pb.ts';
+import type * as wire from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { MAX_CAPABILITIES, MAX_DEVICES, MAX_PROFILES } from '../model/limits.ts';
 import type { Capability, NodeProfile, PoolDescriptor } from '../model/model.ts';
 import type { Faults } from './faults.ts';

@@ -1,6 +1,6 @@
 /** The two questions of the API. */
-import type { ValidateBundleRequest } from '../../../gen/bundle/v1/bundle_pb.ts';
-import type { PlanRequest } from '../../../gen/bundle/v1/plan_pb.ts';
+import type { ValidateBundleRequest } from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
+import type { PlanRequest } from '../../../gen/resourcemap/bundle/v1/plan_pb.ts';
 import { MAX_BUNDLES, MAX_POOLS, MAX_SERVICE_PLACEMENTS } from '../model/limits.ts';
 import type { Bundle, NodeService, Pool, PoolDescriptor } from '../model/model.ts';
 import type { InventoryCandidate } from '../search/candidates.ts';

@@ -1,5 +1,5 @@
 /** Node services of the wire as the vocabulary of `model.ts`. */
-import type * as wire from '../../../gen/bundle/v1/bundle_pb.ts';
+import type * as wire from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { quote } from '../../quote.ts';
 import { MAX_POOLS, MAX_SERVICES } from '../model/limits.ts';
 import type { NodeService } from '../model/model.ts';

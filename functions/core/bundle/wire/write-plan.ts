@@ -1,6 +1,9 @@
 /** Answers as messages of the wire. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type ValidationResult, ValidationResultSchema } from '../../../gen/bundle/v1/bundle_pb.ts';
+import {
+  type ValidationResult,
+  ValidationResultSchema,
+} from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
 import {
   type BundlePlanSchema,
   type CopyPlanSchema,
@@ -8,7 +11,7 @@ import {
   type NodeServicePlanSchema,
   type PlanResponse,
   PlanResponseSchema,
-} from '../../../gen/bundle/v1/plan_pb.ts';
+} from '../../../gen/resourcemap/bundle/v1/plan_pb.ts';
 import type {
   BundlePlan,
   NodeRef,

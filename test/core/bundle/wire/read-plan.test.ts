@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { readOnePool } from '../../../../functions/core/bundle/wire/read-pool.ts';
 import { readPlanRequest } from '../../../../functions/core/bundle/wire/read-request.ts';
 import { decodeMessage } from '../../../../functions/core/snapshot/decode.ts';
-import { PlanRequestSchema } from '../../../../functions/gen/bundle/v1/plan_pb.ts';
-import { PoolSchema } from '../../../../functions/gen/bundle/v1/pool_pb.ts';
+import { PlanRequestSchema } from '../../../../functions/gen/resourcemap/bundle/v1/plan_pb.ts';
+import { PoolSchema } from '../../../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { faultsOf, planRequestFrom } from './requests.ts';
 
 const INVENTORY = { totalCapacity: 10, utilizationCap: 0.8, totalCores: 8, reachable: true };
@@ -161,7 +161,7 @@ describe('a candidate', () => {
               reservedCapabilities: [{ name: 'x', count: 1 }],
               lastSeen: '2026-01-31T12:00:00Z',
               cordoned: true,
-              assignedJobs: [{ jobId: 'j', coreSet: '0-3', gpuIndex: 0 }, { jobId: 'k' }],
+              assignedJobs: [{ jobId: 'j', coreSet: [0, 1, 2, 3], gpuIndex: 0 }, { jobId: 'k' }],
             },
           },
         ],
@@ -190,8 +190,8 @@ describe('a candidate', () => {
         lastSeen: '2026-01-31T12:00:00Z',
         cordoned: true,
         assignedJobs: [
-          { jobId: 'j', coreSet: '0-3', gpuIndex: 0 },
-          { jobId: 'k', coreSet: '', gpuIndex: undefined },
+          { jobId: 'j', coreSet: [0, 1, 2, 3], gpuIndex: 0 },
+          { jobId: 'k', coreSet: [], gpuIndex: undefined },
         ],
       },
     });

@@ -7,8 +7,8 @@ import {
 } from '../../../../functions/core/bundle/wire/read-request.ts';
 import { ResourceMapError } from '../../../../functions/core/errors.ts';
 import { decodeMessage } from '../../../../functions/core/snapshot/decode.ts';
-import { ValidateBundleRequestSchema } from '../../../../functions/gen/bundle/v1/bundle_pb.ts';
-import { PlanRequestSchema } from '../../../../functions/gen/bundle/v1/plan_pb.ts';
+import { ValidateBundleRequestSchema } from '../../../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
+import { PlanRequestSchema } from '../../../../functions/gen/resourcemap/bundle/v1/plan_pb.ts';
 
 const bytesOf = (json: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(json));
 

@@ -4,8 +4,8 @@ import { planRequest } from '../../../../functions/core/bundle/plan/plan-request
 import type { Candidate, SlotCandidate } from '../../../../functions/core/bundle/search/candidates.ts';
 import { validateBundle } from '../../../../functions/core/bundle/validate/validate.ts';
 import { planMessage, validationMessage } from '../../../../functions/core/bundle/wire/write-plan.ts';
-import { ValidationResultSchema } from '../../../../functions/gen/bundle/v1/bundle_pb.ts';
-import { PlanResponseSchema } from '../../../../functions/gen/bundle/v1/plan_pb.ts';
+import { ValidationResultSchema } from '../../../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
+import { PlanResponseSchema } from '../../../../functions/gen/resourcemap/bundle/v1/plan_pb.ts';
 import { bundle, descriptor, job, NOWHERE, node, pool } from '../builders.ts';
 
 const slots = (count: number): SlotCandidate => ({
