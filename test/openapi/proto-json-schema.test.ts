@@ -274,7 +274,7 @@ describe('The comments of the proto files', () => {
   it('are found for messages, fields, fields of a oneof after others, enums and values', () => {
     expect(comments.get('resourcemap.v1.PushResult.high_water_mark')).toBe('The next push must be above it.');
     expect(comments.get('resourcemap.v1.Registration')).toBe(
-      'Binds an identity of an OIDC issuer to a role.',
+      'Binds identities of an OIDC issuer to a role: one, by its subject, or all whose tokens have an attribute. Exactly one of subject, claim and email_domain is given.',
     );
     expect(comments.get('resourcemap.v1.GroupKey')).toBe('What targets can be grouped by.');
     expect(comments.get('resourcemap.v1.Role.ROLE_ADMIN')).toContain('Manages access');
