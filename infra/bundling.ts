@@ -10,6 +10,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { writePage } from '../functions/page/build.ts';
 import { FUNCTIONS, type FunctionName } from './functions.ts';
 
 /** The root of the project. */
@@ -56,6 +57,8 @@ export interface Bundle {
  * @throws esbuild's BuildFailure, which names file and line
  */
 export async function bundleFunction(name: FunctionName, folder: string): Promise<Bundle> {
+  // What it serves is built as well, so that what is deployed is today's.
+  if (name === 'about') await writePage();
   const target = resolve(folder, name);
   const file = join(target, BUNDLE_FILE);
   const { outputFiles, metafile } = await build({

@@ -37,6 +37,11 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/v1/tokens/{id}', function: 'access', rate: 'reads' },
   { method: 'GET', path: '/', function: 'about', rate: 'reads' },
   { method: 'GET', path: '/healthz', function: 'about', rate: 'reads' },
+  { method: 'GET', path: '/livez', function: 'about', rate: 'reads' },
+  { method: 'GET', path: '/version', function: 'about', rate: 'reads' },
+  { method: 'GET', path: '/ui', function: 'about', rate: 'reads' },
+  { method: 'GET', path: '/ui/config.json', function: 'about', rate: 'reads' },
+  { method: 'GET', path: '/ui/{file}', function: 'about', rate: 'reads' },
   { method: 'GET', path: '/openapi.json', function: 'about', rate: 'reads' },
 ];
 

@@ -16,6 +16,7 @@ import {
   MembershipError,
 } from '../functions/core/membership.ts';
 import { MAX_FUTURE_SKEW_MS } from '../functions/core/snapshot/limits.ts';
+import type { PageLinks } from '../functions/runtime/settings.ts';
 import { DEFAULT_SHARDS } from '../functions/storage/tables.ts';
 
 /** What a deployment can be told; durations are in seconds. */
@@ -48,6 +49,8 @@ export interface Settings {
   readonly alarmEmail?: string;
   /** SHA-256 of the token with which the first admin registers everybody else. */
   readonly adminTokenSha256?: string;
+  /** What the page is told: where people sign in, and where the history is. */
+  readonly page: PageLinks;
   /** A name of your own for the API. */
   readonly domain?: DomainSettings;
 }
@@ -141,6 +144,15 @@ export const SETTINGS = {
     'who is written to when an alarm goes off',
     text('', '', /^[^\s@]+@[^\s@]+\.[^\s@]+$/, 'an e-mail address'),
   ),
+  oidcIssuer: optional(
+    'the OpenID provider with which people sign in to the page, its issuer; with `oidcClientId`',
+    httpsUrl(),
+  ),
+  oidcClientId: optional(
+    "the page's client id there, a public client with PKCE; see [security.md](security.md)",
+    text('', '', /^[\x21-\x7e]{1,512}$/, 'a client id, without spaces'),
+  ),
+  grafanaUrl: optional('where the page links to for the history', httpsUrl()),
   domainName: optional(
     'a name of your own for the API',
     text(
@@ -196,6 +208,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
   const instanceTypes = value('instanceTypes');
   const alarmEmail = value('alarmEmail');
   const adminTokenSha256 = value('adminTokenSha256');
+  const page = pageOf(value('oidcIssuer'), value('oidcClientId'), value('grafanaUrl'));
   const domain = domainOf(
     value('domainName'),
     value('certificateArn'),
@@ -215,6 +228,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     readsPerSecond: value('readsPerSecond'),
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
+    page,
     ...(instanceTypes === undefined ? {} : { instanceTypes }),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(adminTokenSha256 === undefined ? {} : { adminTokenSha256 }),
@@ -245,6 +259,20 @@ function refuseUnknown(names: readonly string[], stage?: string): void {
     `There is no setting ${shown(unknown)}${stage === undefined ? '' : ` for the stage ${stage}`}; ` +
       `did you mean ${closest(unknown, known)}? docs/deploy.md lists them all.`,
   );
+}
+
+function pageOf(
+  issuer: string | undefined,
+  clientId: string | undefined,
+  grafana: string | undefined,
+): PageLinks {
+  if ((issuer === undefined) !== (clientId === undefined)) {
+    throw new SettingError('oidcIssuer and oidcClientId go together; set both, or none and paste tokens.');
+  }
+  return {
+    ...(issuer === undefined || clientId === undefined ? {} : { oidc: { issuer, clientId } }),
+    ...(grafana === undefined ? {} : { grafana }),
+  };
 }
 
 function domainOf(
@@ -368,6 +396,10 @@ function optional<T>(meaning: string, kind: SettingKind<T>): SettingKind<T | und
     meaning,
     read: (name, value) => (value === undefined ? undefined : kind.read(name, value)),
   };
+}
+
+function httpsUrl(): SettingKind<string> {
+  return text('', '', /^https:\/\/[^\s"'<>;,@]+$/, 'an https URL without user name');
 }
 
 /** The text of a file that can be deployed as the instance-type catalogue. */

@@ -112,8 +112,13 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
       };
     case 'access':
       return trust;
-    case 'about':
-      return {};
+    case 'about': {
+      const { oidc, grafana } = settings.page;
+      return {
+        ...(oidc === undefined ? {} : { OIDC_ISSUER: oidc.issuer, OIDC_CLIENT_ID: oidc.clientId }),
+        ...(grafana === undefined ? {} : { GRAFANA_URL: grafana }),
+      };
+    }
     case 'notify':
       return { EVENT_BUS_NAME: bus.eventBusName, ANNOUNCE_REFRESHES: String(settings.announceRefreshes) };
     case 'expire':

@@ -53,6 +53,13 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['DELETE /v1/tokens/{id}', ADMIN],
 
   ['GET /healthz', 'open'],
+  ['GET /livez', 'open'],
+  ['GET /readyz', 'open'],
+  ['GET /version', 'open'],
+  // The page itself says nothing of any cluster; what it asks for is asked with its reader's token.
+  ['GET /ui', 'open'],
+  ['GET /ui/config.json', 'open'],
+  ['GET /ui/{file}', 'open'],
   ['GET /openapi.json', 'open'],
   ['GET /', 'open'],
 ]);

@@ -10,7 +10,7 @@ import { bundleRoutes } from '../lambdas/plan/routes-bundle.ts';
 import { capacityRoutes } from '../lambdas/plan/routes-capacity.ts';
 import { poolRoutes } from '../lambdas/plan/routes-pools.ts';
 import { pushRoutes } from '../lambdas/push/routes.ts';
-import { DEFAULT_CACHE_BYTES } from '../runtime/settings.ts';
+import { DEFAULT_CACHE_BYTES, type PageLinks } from '../runtime/settings.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Store } from '../storage/commit.ts';
 import type { PoolStore } from '../storage/pools.ts';
@@ -19,6 +19,7 @@ import type { OpenedAccess } from './auth.ts';
 import { eventRoutes } from './bus-routes.ts';
 import type { LocalBus } from './event-bus.ts';
 import { loopbackGuard } from './loopback-guard.ts';
+import { readinessRoute } from './readiness.ts';
 
 export interface LocalAppDeps {
   readonly store: Store;
@@ -33,6 +34,7 @@ export interface LocalAppDeps {
   readonly telemetry: Telemetry;
   /** Milliseconds by which an agent's clock may be ahead of the service's; the rule book's 5 minutes where not given. */
   readonly maxFutureSkewMs?: number | undefined;
+  readonly page?: PageLinks | undefined;
 }
 
 export function localApp({
@@ -46,12 +48,14 @@ export function localApp({
   waiters,
   telemetry,
   maxFutureSkewMs,
+  page = {},
 }: LocalAppDeps): App {
   const app = createApp(telemetry, access.access);
   if (loopback && access.access.kind === 'open') app.use(loopbackGuard());
   const common = { telemetry, now: Date.now };
   app.use(wakeAfterWrites(waiters));
-  aboutRoutes(app);
+  aboutRoutes(app, { auth: access.access.kind, ...page });
+  readinessRoute(app, store);
   accessRoutes(app, { ...common, trust, loopbackIssuers: true, changed: access.changed });
   pushRoutes(app, { ...common, store, maxFutureSkewMs });
   mapRoutes(app, { ...common, store, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });

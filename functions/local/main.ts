@@ -6,7 +6,7 @@ import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../core/bundle/model
 import { readCatalogue } from '../core/bundle/model/read-catalogue.ts';
 import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../core/membership.ts';
 import { MAX_FUTURE_SKEW_MS } from '../core/snapshot/limits.ts';
-import { checkSha256 } from '../runtime/settings.ts';
+import { checkSha256, type PageLinks } from '../runtime/settings.ts';
 import { EngineInUseError } from './dynalite.ts';
 import { isLoopback } from './loopback-guard.ts';
 import { pushSamples } from './samples.ts';
@@ -22,6 +22,9 @@ interface Options {
   readonly memory: boolean;
   readonly endpoint?: string;
   readonly samples: boolean;
+  readonly oidcIssuer?: string;
+  readonly oidcClientId?: string;
+  readonly grafanaUrl?: string;
   readonly auth: boolean;
   readonly adminTokenSha256?: string;
   readonly omitAfter: number;
@@ -40,6 +43,19 @@ function parsePort(value: string): number {
 function parseEndpoint(value: string): string {
   if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
   throw new InvalidArgumentError('An endpoint is a URL such as http://127.0.0.1:8000.');
+}
+
+/** A provider on this machine may be without TLS, for trials. */
+function parseIssuer(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const safe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (safe && url.username === '' && !/[\s;,'"]/.test(value)) return value;
+  throw new InvalidArgumentError('An issuer is an https URL, as the iss of its tokens has it.');
+}
+
+function parseLink(value: string): string {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
+  throw new InvalidArgumentError('A link is a URL such as https://grafana.example.com/d/resource-map.');
 }
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 } as const;
@@ -123,6 +139,22 @@ const program = new Command('npm start --')
       .env('ADMIN_TOKEN_SHA256')
       .argParser(parseDigest),
   )
+  .addOption(
+    new Option(
+      '--oidc-issuer <url>',
+      'the OpenID provider with which people sign in to the page, with --auth',
+    )
+      .env('OIDC_ISSUER')
+      .argParser(parseIssuer),
+  )
+  .addOption(
+    new Option('--oidc-client-id <id>', "the page's client id there, a public client").env('OIDC_CLIENT_ID'),
+  )
+  .addOption(
+    new Option('--grafana-url <url>', 'where the page links to for the history')
+      .env('GRAFANA_URL')
+      .argParser(parseLink),
+  )
   .option('--samples', 'push the sample clusters at start and show the map', false)
   .showHelpAfterError('(npm start -- --help lists the options)');
 
@@ -135,9 +167,19 @@ function engineOf({ endpoint, memory, data }: Options): Engine {
 }
 
 /** What somebody asked for and would not get, since the options do not go together. */
-function contradictionIn({ auth, adminTokenSha256, memory }: Options): string | undefined {
+function contradictionIn({
+  auth,
+  adminTokenSha256,
+  memory,
+  oidcIssuer,
+  oidcClientId,
+}: Options): string | undefined {
   if (adminTokenSha256 !== undefined && !auth)
     return '--admin-token-sha256 (ADMIN_TOKEN_SHA256) is of use with --auth only; without it the service asks nobody for a token.';
+  if ((oidcIssuer === undefined) !== (oidcClientId === undefined))
+    return '--oidc-issuer and --oidc-client-id go together; give both, or none and paste tokens.';
+  if (oidcIssuer !== undefined && !auth)
+    return '--oidc-issuer (OIDC_ISSUER) is of use with --auth only; without it nobody signs in.';
   if (memory && program.getOptionValueSource('data') === 'cli')
     return '--memory keeps nothing in a folder; give it or --data, not both.';
   return undefined;
@@ -146,6 +188,13 @@ function contradictionIn({ auth, adminTokenSha256, memory }: Options): string | 
 function accessOf({ auth, adminTokenSha256 }: Options): LocalAccess {
   if (!auth) return { kind: 'open' };
   return { kind: 'tokens', ...(adminTokenSha256 === undefined ? {} : { adminTokenSha256 }) };
+}
+
+function pageOf({ oidcIssuer: issuer, oidcClientId: clientId, grafanaUrl: grafana }: Options): PageLinks {
+  return {
+    ...(issuer === undefined || clientId === undefined ? {} : { oidc: { issuer, clientId } }),
+    ...(grafana === undefined ? {} : { grafana }),
+  };
 }
 
 function describe(engine: Engine): string {
@@ -220,10 +269,12 @@ const service = await startService({
   announceRefreshes: options.announceRefreshes,
   catalogue: options.instanceTypes ?? BUILT_IN_CATALOGUE,
   access: accessOf(options),
+  page: pageOf(options),
 }).catch((error: unknown) => fail(explain(error, options)));
 closeOnSignal(service);
 if (options.samples) await pushSamples(service.url, (line) => process.stdout.write(`${line}\n`));
 process.stdout.write(`Resource Map is ready at ${service.url} (data in ${describe(engine)}).\n`);
+process.stdout.write(`Open ${service.url}/ in a browser to look at the map.\n`);
 if (service.firstAdminToken !== undefined) {
   process.stdout.write(
     `The first admin's token, shown this once: ${service.firstAdminToken}\n` +

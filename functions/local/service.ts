@@ -10,6 +10,7 @@ import { ChangeSignal } from '../http/wait.ts';
 import { announcer } from '../lambdas/notify/announce.ts';
 import { eventBridgeClient } from '../lambdas/notify/client.ts';
 import { EventPublisher } from '../lambdas/notify/publisher.ts';
+import type { PageLinks } from '../runtime/settings.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../storage/client.ts';
 import { createTable, createTables } from '../storage/create-tables.ts';
@@ -49,6 +50,8 @@ export interface ServiceOptions {
   readonly sweepEveryMs?: number;
   /** What instance types offer; what is built in, where not given. */
   readonly catalogue?: InstanceCatalogue;
+  /** Where people sign in, and where the history is. */
+  readonly page?: PageLinks;
   /** Whether callers need a token. Absent: they do not. */
   readonly access?: LocalAccess;
 }
@@ -108,6 +111,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       waiters,
       telemetry,
       maxFutureSkewMs,
+      page: options.page,
     });
     const server = await listen(app, options.host, options.port);
     const busServer = await listen(busApp(bus, telemetry), LOOPBACK, 0);

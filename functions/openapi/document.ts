@@ -14,7 +14,7 @@ import {
 import { PERMISSIONS, type Permission } from '../auth/permissions.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import { FindingSchema } from '../gen/resourcemap/v1/service_pb.ts';
-import { routeName } from '../http/route-name.ts';
+import { isApiRoute, routeName } from '../http/route-name.ts';
 import { PROBLEMS } from '../http/status.ts';
 import type { Operation, OperationResponse, Operations, Tag } from './operation.ts';
 import {
@@ -32,7 +32,7 @@ import { type JsonSchema, ProtoJsonSchemas, reachableFrom } from './proto-json-s
 export type OpenApiDocument = Awaited<ReturnType<typeof generateSpecs>>;
 
 export interface DocumentSources {
-  /** Of the app; those below `/local/` are no part of the API. */
+  /** Of the app; those that only the local service has, and the page, are not part of the API. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
   readonly operations: Operations;
   /** As {@link protoComments} gives them. */
@@ -73,7 +73,7 @@ export async function openApiDocument(sources: DocumentSources): Promise<OpenApi
   const names = new Set<string>();
   for (const { method, path } of routes) {
     const name = routeName({ method, path });
-    if (method === 'ALL' || path.startsWith('/local/') || names.has(name)) continue;
+    if (method === 'ALL' || !isApiRoute(name) || names.has(name)) continue;
     names.add(name);
     const operation = described.get(name);
     const permission = PERMISSIONS.get(name);

@@ -82,6 +82,23 @@ export function notifyFromEnvironment(environment: NodeJS.ProcessEnv): NotifySet
   };
 }
 
+/** What the page is told beyond the service's own address. */
+export interface PageLinks {
+  /** The OpenID provider with which people sign in, and the page's client id there. */
+  readonly oidc?: { readonly issuer: string; readonly clientId: string };
+  /** Where the history is. */
+  readonly grafana?: string;
+}
+
+/** The stack has checked the values. */
+export function pageFromEnvironment(environment: NodeJS.ProcessEnv): PageLinks {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, GRAFANA_URL: grafana } = environment;
+  return {
+    ...(issuer && clientId ? { oidc: { issuer, clientId } } : {}),
+    ...(grafana ? { grafana } : {}),
+  };
+}
+
 function required(environment: NodeJS.ProcessEnv, name: string): string {
   const value = environment[name];
   if (value !== undefined && value !== '') return value;

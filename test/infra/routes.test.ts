@@ -42,7 +42,7 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
     poolRoutes(app, deps);
   }
   if (name === 'access') accessRoutes(app, deps);
-  if (name === 'about') aboutRoutes(app);
+  if (name === 'about') aboutRoutes(app, { auth: 'tokens' });
   return app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => ({

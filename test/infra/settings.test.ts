@@ -18,6 +18,7 @@ describe('the settings', () => {
       readsPerSecond: 500,
       logDays: 30,
       archiveDays: 30,
+      page: {},
     });
   });
 
@@ -98,6 +99,18 @@ describe('a wrong setting is refused with its value and the remedy', () => {
     [
       { instanceTypes: 'biome.json' },
       'The setting instanceTypes is "biome.json". The instance type "$schema" of the catalogue is "./node_modules/@biomejs/biome/configuration_schema.json"; it must be an object with totalCapacity or totalCores or both.',
+    ],
+    [
+      { oidcIssuer: 'https://login.example.com' },
+      'oidcIssuer and oidcClientId go together; set both, or none and paste tokens.',
+    ],
+    [
+      { grafanaUrl: 'javascript:alert(1)' },
+      'The setting grafanaUrl is "javascript:alert(1)"; it must be an https URL without user name.',
+    ],
+    [
+      { oidcIssuer: 'https://login.example.com; script-src *' },
+      'The setting oidcIssuer is "https://login.example.com; script-src *"; it must be an https URL without user name.',
     ],
     [{ alarmEmail: 'on-call' }, 'The setting alarmEmail is "on-call"; it must be an e-mail address.'],
     [

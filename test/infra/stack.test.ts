@@ -331,6 +331,11 @@ describe('the HTTP API', () => {
       'DELETE /v1/tokens/{id}': 'Access',
       'GET /': 'About',
       'GET /healthz': 'About',
+      'GET /livez': 'About',
+      'GET /version': 'About',
+      'GET /ui': 'About',
+      'GET /ui/config.json': 'About',
+      'GET /ui/{file}': 'About',
       'GET /openapi.json': 'About',
       $default: 'Map',
     });

@@ -16,7 +16,7 @@ import {
   type PurchaseModel,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { MAX_HEADER_BYTES, MAX_WAITING_INFLATES, MAX_WAITS_PER_CALLER } from '../../functions/http/limits.ts';
-import { routeName } from '../../functions/http/route-name.ts';
+import { isApiRoute, routeName } from '../../functions/http/route-name.ts';
 import { PROBLEMS } from '../../functions/http/status.ts';
 import { contentKey } from '../../functions/storage/contents.ts';
 import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
@@ -39,7 +39,7 @@ const OPERATIONS = described.operations;
 const NOT_PROVOKED: readonly (readonly [responses: RegExp, reason: string])[] = [
   [/ request_timeout$/, 'The server looks for slow clients twice a minute.'],
   [/ contention$/, 'Others would have to win sixteen races in a row.'],
-  [/^GET \/(?:healthz|openapi\.json)? internal$/, 'There is nothing that could fail.'],
+  [/^GET \/(?:healthz|livez|version|openapi\.json)? internal$/, 'There is nothing that could fail.'],
 ];
 
 const OWN = 'arn:aws:eks:eu-west-1:1:cluster/a';
@@ -88,6 +88,8 @@ let pools = 0;
 const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   'GET /': () => ({ method: 'GET', path: '/' }),
   'GET /healthz': () => ({ method: 'GET', path: '/healthz' }),
+  'GET /livez': () => ({ method: 'GET', path: '/livez' }),
+  'GET /version': () => ({ method: 'GET', path: '/version' }),
   'GET /openapi.json': () => ({ method: 'GET', path: '/openapi.json' }),
   'PUT /v1/clusters/{id}/snapshot': () => json('PUT', snapshotPath(OWN), snapshotJson(OWN, ++counter)),
   'POST /v1/snapshots/validate': () => json('POST', '/v1/snapshots/validate', snapshotJson('any', 1n)),
@@ -238,7 +240,7 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
       withHeaders(as, bearer(tokens.get(role === 'agent' ? 'agent of another' : (role ?? '')))),
     );
   },
-  not_acceptable: (operation) => call(operation, (as) => withHeaders(as, { accept: 'text/html' })),
+  not_acceptable: (operation) => call(operation, (as) => withHeaders(as, { accept: 'image/png' })),
   invalid_query: (operation) => call(operation, withQuery),
   invalid_cluster_id: (operation) =>
     call(operation, withPath(`/v1/clusters/%ff${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
@@ -429,7 +431,7 @@ async function startNarrow(): Promise<void> {
 describe('The document', () => {
   it('has every route of the API, and no other', () => {
     const routes = unconnectedApp()
-      .routes.filter(({ method, path }) => method !== 'ALL' && !path.startsWith('/local/'))
+      .routes.filter((route) => route.method !== 'ALL' && isApiRoute(routeName(route)))
       .map(routeName);
     expect([...OPERATIONS].sort()).toEqual([...new Set(routes)].sort());
     expect(OPERATIONS.length).toBeGreaterThan(18);

@@ -6,7 +6,8 @@ export const ABOUT_OPERATIONS = {
     id: 'listResources',
     tag: 'about',
     summary: 'List what there is',
-    description: 'The name of the service and the routes of its API.',
+    description:
+      'The name of the service and the routes of its API. A client that prefers `text/html` gets the page for people.',
     responses: {
       200: {
         description: 'Name and routes.',
@@ -18,6 +19,7 @@ export const ABOUT_OPERATIONS = {
           },
           required: ['service', 'resources'],
         },
+        headers: ['Vary'],
       },
     },
     problems: [],
@@ -31,6 +33,36 @@ export const ABOUT_OPERATIONS = {
       200: {
         description: 'It is.',
         body: { type: 'object', properties: { status: { const: 'ok' } }, required: ['status'] },
+      },
+    },
+    problems: [],
+  },
+  'GET /livez': {
+    id: 'getLiveness',
+    tag: 'about',
+    summary: 'Ask whether the process responds',
+    description: 'The same as `GET /healthz`, under the name that Kubernetes made common.',
+    responses: {
+      200: {
+        description: 'It does.',
+        body: { type: 'object', properties: { status: { const: 'ok' } }, required: ['status'] },
+      },
+    },
+    problems: [],
+  },
+  'GET /version': {
+    id: 'getVersion',
+    tag: 'about',
+    summary: 'Ask which version runs',
+    description: 'The version of the service.',
+    responses: {
+      200: {
+        description: 'The version.',
+        body: {
+          type: 'object',
+          properties: { version: { type: 'string', pattern: '^\\d+\\.\\d+\\.\\d+' } },
+          required: ['version'],
+        },
       },
     },
     problems: [],

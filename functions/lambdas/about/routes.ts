@@ -2,12 +2,17 @@
 import { etag, RETAINED_304_HEADERS } from 'hono/etag';
 import { PERMISSIONS } from '../../auth/permissions.ts';
 import type { App } from '../../http/app.ts';
+import { isApiRoute } from '../../http/route-name.ts';
+import { VERSION } from '../../runtime/version.ts';
+import { type PageSettings, pageRoutes } from './page-routes.ts';
 
-/** What only the local service has is no part of the API. */
-const RESOURCES = [...PERMISSIONS.keys()].filter((route) => !route.includes(' /local/'));
+const RESOURCES = [...PERMISSIONS.keys()].filter(isApiRoute);
 
-export function aboutRoutes(app: App): void {
-  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+export function aboutRoutes(app: App, page: PageSettings): void {
+  // Whoever runs the process asks /livez, and a load balancer of old /healthz: neither asks the store.
+  for (const path of ['/healthz', '/livez']) app.get(path, (c) => c.json({ status: 'ok' }));
+  app.get('/version', (c) => c.json({ version: VERSION }));
+  pageRoutes(app, page, VERSION);
   app.get('/', (c) => c.json({ service: 'resource-map', resources: RESOURCES }));
   app.get(
     '/openapi.json',
