@@ -2,6 +2,7 @@
 import { quote } from '../../quote.ts';
 import type { DeviceNeed } from './devices.ts';
 import type { CapabilityRequirement } from './model.ts';
+import type { Place } from './place.ts';
 
 /** More names than this say nothing more to a reader. */
 const MAX_LISTED = 8;
@@ -46,4 +47,9 @@ export function describeDevice(need: DeviceNeed): string {
 /** `1 node`, `12 nodes`. */
 export function countNodes(count: number): string {
   return count === 1 ? '1 node' : `${count} nodes`;
+}
+
+/** `node type "h100" of pool "p" of cluster "c"`. */
+export function describeNodeType({ clusterId, poolId, nodeTypeId }: Place): string {
+  return `node type ${quote(nodeTypeId)} of capacity pool ${quote(poolId)} of cluster ${quote(clusterId)}`;
 }

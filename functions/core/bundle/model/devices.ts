@@ -150,6 +150,31 @@ export function takeDevices(
   });
 }
 
+/**
+ * The fewest idle devices that the needs take, of devices of which the idle ones are all alike.
+ * They must be known to fit.
+ *
+ * @throws WorkExhaustedError
+ */
+export function fewestIdleTaken(
+  devices: readonly Device[],
+  needs: readonly DeviceNeed[],
+  budget: WorkBudget,
+): number {
+  const whole = needs.reduce((sum, need) => sum + (need.kind === 'whole' ? Math.ceil(need.count) : 0), 0);
+  if (needs.every((need) => need.kind === 'whole')) return whole;
+  const idle = devices.filter(isIdle).length;
+  let taken = whole;
+  while (taken < idle && !canAssign(withIdle(devices, taken), needs, budget)) taken++;
+  return taken;
+}
+
+/** The devices without those that are idle beyond this many. */
+export function withIdle(devices: readonly Device[], count: number): readonly Device[] {
+  let idle = 0;
+  return devices.filter((device) => !isIdle(device) || idle++ < count);
+}
+
 /** Those of the devices that can take one of the needs at least: the search looks at each of them at every step. */
 function roomsOf(devices: readonly Device[], needs: readonly DeviceNeed[]): Room[] {
   const kinds = new Map<string, number>();
@@ -253,7 +278,7 @@ function canTake(device: Device, reserved: Amount, exclusive: boolean, need: Dev
   if (need.model !== '' && model !== undefined && model !== need.model) return false;
   if (need.kind === 'whole')
     return !shared && !reserved.isPositive && (total === undefined || fits(NOTHING, need.atLeast, total));
-  return total === undefined || fits(reserved, need.amount, total);
+  return !need.amount.isPositive || total === undefined || fits(reserved, need.amount, total);
 }
 
 function roomOf({ device, reserved, exclusive }: Room): Amount {

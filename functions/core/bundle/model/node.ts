@@ -168,9 +168,13 @@ function stockKey(stock: Stock): readonly unknown[] {
   return [stock.limit ?? null, stock.taken, stock.takenKnown];
 }
 
-/** A node that is over its limit already takes nothing more, not even what needs no capacity. */
+/** What needs no capacity stands on a node that is over its limit, too. */
 function holdsCapacity({ capacity }: NodeState, needs: Needs): boolean {
-  return capacity.limit === undefined || fits(capacity.taken, needs.capacity, capacity.limit);
+  return (
+    !needs.capacity.isPositive ||
+    capacity.limit === undefined ||
+    fits(capacity.taken, needs.capacity, capacity.limit)
+  );
 }
 
 /** A job that pins no cores does not care how many are pinned. */

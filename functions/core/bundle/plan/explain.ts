@@ -1,4 +1,5 @@
 /** Why a job has no node: how many nodes each filter left, and the most that the last of them found. */
+import { describePods } from '../../capacity/view/describe-pods.ts';
 import { quote } from '../../quote.ts';
 import type { Stepwise } from '../../stepwise.ts';
 import { type Amount, largest, NOTHING } from '../model/amounts.ts';
@@ -11,6 +12,7 @@ import { type NodeState, obstacle, room, unmetCapability } from '../model/node.t
 import { type Domain, sameAz } from '../model/place.ts';
 import { type Assessment, standingObstacle } from '../search/assess.ts';
 import type { NodeClass } from '../search/fleet.ts';
+import { verdictBeside } from '../search/owed-nodes.ts';
 import type { Copy, UsedNode, Variable } from '../search/search.ts';
 import { boundedBy, type WorkBudget } from '../work.ts';
 import { FILTERS, type Filter } from './plan-model.ts';
@@ -57,7 +59,8 @@ export function* explain(
   let all = 0;
   const inspect = (node: Inspected): void => {
     all += node.count;
-    const filter = firstObstacle(request, node, zones, budget);
+    const filter =
+      firstObstacle(request, node, zones, budget) ?? behindDemand(request, node, touched, budget);
     if (filter === undefined) return;
     const group = stopped.get(filter);
     if (group === undefined) stopped.set(filter, [node]);
@@ -117,6 +120,16 @@ function firstObstacle(
     if (!isItself && sameAz(domain, other) !== 'same') return 'sameAz';
   }
   return undefined;
+}
+
+/** Not decided counts as left: the reason is then given for the whole copy. */
+function behindDemand(
+  { variable }: ExplainedJob,
+  node: Inspected,
+  touched: readonly UsedNode[],
+  budget: WorkBudget,
+): Filter | undefined {
+  return verdictBeside(touched, node, variable.needs, budget) === 'no' ? 'demand' : undefined;
 }
 
 /** The domains in which the copy stands, with its nodes in each. */
@@ -197,9 +210,23 @@ function describeStop(
       return `None of ${left} holds jobs ${listNames(group)} together, which must share a node.`;
     case 'separation':
       return `All of ${left} carry jobs that it must stand apart from.`;
+    case 'demand':
+      return `None of ${left} can be had: ${describeOwed(here)}.`;
     case 'sameAz':
       return `None of ${left} is known to stand in the zone of the bundle's other jobs, which sameAz "hard" asks for.`;
   }
+}
+
+/** Node types shown of those whose demand comes first. */
+const NODE_TYPES_SHOWN = 3;
+
+function describeOwed(nodes: readonly Inspected[]): string {
+  const owed = [...new Set(nodes.flatMap((node) => node.class.owed ?? []))];
+  const shown = owed
+    .slice(0, NODE_TYPES_SHOWN)
+    .map(({ owed: { pods }, nodeType }) => `demand comes first on ${nodeType}: ${describePods(pods)}`);
+  const more = owed.length - shown.length;
+  return `${shown.join('; ')}${more > 0 ? `; and on ${more} node types more` : ''}`;
 }
 
 function mostLeft(

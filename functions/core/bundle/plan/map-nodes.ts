@@ -12,6 +12,8 @@ import {
   type NodeTypeCapacity,
   PurchaseModelSchema,
 } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
+import { NOTHING_OWED, type Owed, owedOn } from '../../capacity/view/owed.ts';
+import { clusterView } from '../../capacity/view/view.ts';
 import { MAP_ACCELERATOR } from '../model/capabilities.ts';
 import type { InstanceCatalogue } from '../model/catalogue.ts';
 import type { Capability, NodeProfile, Pool, PoolDescriptor } from '../model/model.ts';
@@ -33,11 +35,19 @@ export interface NodeTypeNodes {
   /** All accelerators of one node; absent where it has none. */
   readonly accelerator: Capability | undefined;
   readonly slots: readonly Pick<SlotCandidate, 'firstSlot' | 'count' | 'freeAccelerators' | 'idle'>[];
+  /** Pods that have their place on these nodes before anything is planned: pending and reserved ones. */
+  readonly owed: Owed;
 }
 
 /** What a snapshot says of its nodes, ineligible ones too, so that a plan can say that they were left out. */
 export function clusterNodes(snapshot: ClusterResourceMap): ClusterNodes {
   const { clusterId = '', provider = '', region = '' } = snapshot.cluster ?? {};
+  const owed = new Map(
+    clusterView(snapshot).targets.map((target) => [
+      targetKey(target.poolId, target.nodeTypeId),
+      owedOn(target),
+    ]),
+  );
   return {
     targets: snapshot.capacityPools.flatMap((pool) =>
       pool.nodeTypes.map((type) => ({
@@ -55,9 +65,14 @@ export function clusterNodes(snapshot: ClusterResourceMap): ClusterNodes {
         nodes: type.totalCount,
         accelerator: acceleratorCapability(type),
         slots: slotsOf(type),
+        owed: owed.get(targetKey(pool.id, type.id)) ?? NOTHING_OWED,
       })),
     ),
   };
+}
+
+function targetKey(poolId: string, nodeTypeId: string): string {
+  return JSON.stringify([poolId, nodeTypeId]);
 }
 
 /** Every node of the clusters, as far as there are any at present. */
@@ -66,12 +81,13 @@ export function mapCandidates(
   catalogue: InstanceCatalogue,
 ): readonly SlotCandidate[] {
   return clusters.flatMap(({ targets }) =>
-    targets.flatMap(({ place, eligible, accelerator, slots }) =>
+    targets.flatMap(({ place, eligible, accelerator, slots, owed }) =>
       slots.map((slot) => ({
         kind: 'slots' as const,
         place,
         eligible,
         accelerator,
+        ...(owed.pods.size === 0 ? {} : { owed }),
         ...slot,
         ...catalogue.get(place.instanceType),
       })),

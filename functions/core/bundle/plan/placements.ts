@@ -1,12 +1,12 @@
 /** From a solution of the search to the answer: which job stands where, on which devices. */
 
 import type { Stepwise } from '../../stepwise.ts';
-import type { DeviceAssignment } from '../model/devices.ts';
+import { type DeviceAssignment, fewestIdleTaken, withIdle } from '../model/devices.ts';
 import type { Bundle } from '../model/model.ts';
 import { NO_NEEDS } from '../model/needs.ts';
-import { devicesFor, take, unverified } from '../model/node.ts';
+import { devicesFor, type NodeState, take, unverified } from '../model/node.ts';
 import type { NodeClass, PlannedNode } from '../search/fleet.ts';
-import type { NodePosition, Rules, Solution, Variable } from '../search/search.ts';
+import type { NodePosition, Rules, Solution, UsedNode, Variable } from '../search/search.ts';
 import { sharedDomains } from '../search/sharing-cost.ts';
 import { type CopyOfBundle, jobNumber } from '../search/variables.ts';
 import { WorkBudget } from '../work.ts';
@@ -24,12 +24,20 @@ export function* assignAll(solution: Solution): Stepwise<AssignedSolution> {
   const devices = new Map<string, DeviceAssignment>();
   for (const node of solution.touched) {
     const unbounded = new WorkBudget(Number.POSITIVE_INFINITY);
-    const assignment = devicesFor(node.class.state, node.needs, unbounded);
+    const assignment = devicesFor(sparing(node), node.needs, unbounded);
     if (assignment === undefined) throw new Error('A node of a plan does not hold what stands on it.');
     devices.set(nodeKeyOf(node), assignment);
     yield;
   }
   return { solution, devices };
+}
+
+/** Of a node that is owed to others, as few idle devices as will do: the search counted on the rest of them. */
+function sparing({ class: { state, owed }, needs }: UsedNode): NodeState {
+  if (owed === undefined || needs.devices.length === 0) return state;
+  const unbounded = new WorkBudget(Number.POSITIVE_INFINITY);
+  const taken = fewestIdleTaken(state.devices, needs.devices, unbounded);
+  return { ...state, devices: withIdle(state.devices, taken) };
 }
 
 /** What the fleet must take. */

@@ -11,6 +11,7 @@ import type { Bundle } from '../model/model.ts';
 import type { CompiledPool } from '../model/tiers.ts';
 import type { Assessor } from '../search/assess.ts';
 import type { NodeClass, PlannedNode } from '../search/fleet.ts';
+import type { OwedNodes } from '../search/owed-nodes.ts';
 import {
   type DeadEnd,
   findNodes,
@@ -28,7 +29,7 @@ import { boundedWork, WorkBudget } from '../work.ts';
 import type { ElasticOffers } from './elastic-offers.ts';
 import { assignAll, degradationOf, placedCopy, plannedNodes } from './placements.ts';
 import type { BundlePlan, SharedDomain, UnplacedCopy } from './plan-model.ts';
-import { undecidedCopy, unplacedCopy } from './unplaced.ts';
+import { demandOpen, stepsReached, undecidedCopy, unplacedCopy } from './unplaced.ts';
 
 export interface BundleContext {
   /** Of the fleet, by their order, empty ones too. */
@@ -114,6 +115,8 @@ function* placePrimary(task: Task, copy: CopyOfBundle): Stepwise<Planned> {
   if (primary === 'exhausted') return undecided(task, copy);
   const outcome = yield* search(task, primary.variables, BOTH_COPIES_SHARE + PRIMARY_ALONE_SHARE);
   if (outcome === 'exhausted') return undecided(task, copy);
+  if (outcome.kind === 'none' && outcome.open !== undefined)
+    return openBehindDemand(task, copy, outcome.open);
   if (outcome.kind === 'none') return yield* unplaced(task, primary, outcome);
   return yield* placed(task, [primary], outcome.solution, []);
 }
@@ -135,6 +138,8 @@ function* placeBoth(task: Task, primaryCopy: CopyOfBundle, backupCopy: CopyOfBun
 
   const alone = yield* search(task, primary.variables, PRIMARY_ALONE_SHARE);
   if (alone === 'exhausted') return undecided(task, primaryCopy);
+  if (alone.kind === 'none' && alone.open !== undefined)
+    return openBehindDemand(task, primaryCopy, alone.open);
   if (alone.kind === 'none') return yield* unplaced(task, primary, alone);
   const after = yield* search(task, backup.variables, BACKUP_AFTER_SHARE, alone.solution.touched);
   if (after !== 'exhausted' && after.kind === 'found') {
@@ -147,8 +152,10 @@ function* placeBoth(task: Task, primaryCopy: CopyOfBundle, backupCopy: CopyOfBun
   }
   const missing =
     after === 'exhausted'
-      ? undecidedCopy(task.bundle, backupCopy, task.context.maxSteps)
-      : yield* unplacedCopy(task, backup, after.deadEnd, alone.solution.touched);
+      ? undecidedCopy(task.bundle, backupCopy, stepsReached(task.context.maxSteps))
+      : after.open !== undefined
+        ? undecidedCopy(task.bundle, backupCopy, demandOpen(after.open))
+        : yield* unplacedCopy(task, backup, after.deadEnd, alone.solution.touched);
   return yield* partial(task, primary, alone.solution, missing);
 }
 
@@ -166,7 +173,8 @@ function* search(
 ): Stepwise<Outcome | 'exhausted'> {
   // A group that no node holds by itself has none with others beside it either.
   const hopeless = variables.findIndex((v) => !v.assessment.roots.some((root) => root.class.size > 0));
-  if (hopeless !== -1) return { kind: 'none', deadEnd: { variable: hopeless, touched: standing } };
+  if (hopeless !== -1)
+    return { kind: 'none', deadEnd: { variable: hopeless, touched: standing }, open: undefined };
   return yield* boundedWork(findNodes(variables, { rules, budget: budget.share(share), standing }));
 }
 
@@ -241,9 +249,18 @@ function* unplaced(
 }
 
 function undecided({ bundle, context }: Task, primary: CopyOfBundle): Planned {
-  const copy = undecidedCopy(bundle, primary, context.maxSteps);
+  const copy = undecidedCopy(bundle, primary, stepsReached(context.maxSteps));
   const message = `Neither a plan nor that there is none was found within ${context.maxSteps} steps.`;
   return { plan: { bundleId: bundle.bundleId, outcome: 'undecided', copies: [copy], message }, planned: [] };
+}
+
+function openBehindDemand({ bundle }: Task, primary: CopyOfBundle, open: OwedNodes): Planned {
+  const reason = demandOpen(open);
+  const copy = undecidedCopy(bundle, primary, reason);
+  return {
+    plan: { bundleId: bundle.bundleId, outcome: 'undecided', copies: [copy], message: reason.message },
+    planned: [],
+  };
 }
 
 function describePlaced(bundle: Bundle, copies: number, degraded: readonly SharedDomain[]): string {

@@ -17,6 +17,7 @@ export const FILTERS = [
   'coLocation',
   'separation',
   'sameAz',
+  'demand',
 ] as const;
 export type Filter = (typeof FILTERS)[number];
 

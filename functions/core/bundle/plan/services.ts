@@ -4,13 +4,14 @@
  * here: placement believes a capability only once the node's inventory shows it.
  */
 
+import { largest } from '../../capacity/monotone.ts';
 import { atOnce, type Stepwise } from '../../stepwise.ts';
 import type { NodeService, Pool } from '../model/model.ts';
 import { type Needs, needsOf } from '../model/needs.ts';
 import { devicesFor, take, unmetCapability } from '../model/node.ts';
 import { type CompiledPool, compilePools } from '../model/tiers.ts';
 import type { Candidate } from '../search/candidates.ts';
-import { Fleet, type NodeClass } from '../search/fleet.ts';
+import { Fleet, firstOf, type NodeClass } from '../search/fleet.ts';
 import { WorkBudget } from '../work.ts';
 import type { Filter, NodeServicePlacement, NodeServicePlan } from './plan-model.ts';
 
@@ -54,6 +55,7 @@ const SERVICE_FILTERS = [
   'cordoned',
   'capabilities',
   'gpu',
+  'demand',
 ] as const satisfies readonly Filter[];
 type ServiceFilter = (typeof SERVICE_FILTERS)[number];
 
@@ -90,9 +92,13 @@ function* planService(
     else if (nodes !== undefined) chosen.push(nodes);
   }
   chosen.sort((a, b) => a.rank - b.rank || a.tier - b.tier || a.class.order - b.class.order);
-  const placements = chosen.flatMap(placementsOf);
+  const placements: NodeServicePlacement[] = [];
   for (const nodes of chosen) {
-    takeFromAll(fleet, nodes.class, serviceId, needs);
+    const all = nodes.class.size;
+    const count = mostBehindDemand(nodes.class, needs);
+    if (count < all) stopped.set('demand', (stopped.get('demand') ?? 0) + all - count);
+    placements.push(...placementsOf(nodes, count));
+    takeFromFirst(fleet, nodes.class, count, serviceId, needs);
     yield;
   }
 
@@ -127,9 +133,20 @@ function firstObstacle(
   return devicesFor(state, needs, new WorkBudget(Number.POSITIVE_INFINITY)) === undefined ? 'gpu' : undefined;
 }
 
-function placementsOf({ class: from, pool, tier }: ServiceNodes): readonly NodeServicePlacement[] {
+/** How many nodes of a class may take the needs, so that what comes first on the node type keeps its place. */
+function mostBehindDemand(nodes: NodeClass, needs: Needs): number {
+  const { owed, size } = nodes;
+  if (owed === undefined || needs.devices.length === 0) return size;
+  const unbounded = new WorkBudget(Number.POSITIVE_INFINITY);
+  return largest(size, (count) => owed.holdsBeside([{ class: nodes, count, needs }], unbounded)).atLeast;
+}
+
+function placementsOf(
+  { class: from, pool, tier }: ServiceNodes,
+  nodes: number,
+): readonly NodeServicePlacement[] {
   const { clusterId, poolId, nodeTypeId } = from.state.place;
-  return from.runs().map(({ first, count }) => ({
+  return firstOf(from.runs(), nodes).map(({ first, count }) => ({
     poolName: pool.name,
     tier,
     tierName: pool.tiers[tier]?.tierName ?? '',
@@ -138,8 +155,8 @@ function placementsOf({ class: from, pool, tier }: ServiceNodes): readonly NodeS
   }));
 }
 
-function takeFromAll(fleet: Fleet, from: NodeClass, serviceId: string, needs: Needs): void {
+function takeFromFirst(fleet: Fleet, from: NodeClass, count: number, serviceId: string, needs: Needs): void {
   const devices = devicesFor(from.state, needs, new WorkBudget(Number.POSITIVE_INFINITY)) ?? new Map();
   const state = take(from.state, needs, devices);
-  fleet.moveAll(from, { ...state, services: new Set([...state.services, serviceId]) });
+  fleet.move(from, count, { ...state, services: new Set([...state.services, serviceId]) });
 }

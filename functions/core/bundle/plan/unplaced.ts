@@ -1,4 +1,5 @@
 /** A copy without a plan, told job by job. */
+import { describePods } from '../../capacity/view/describe-pods.ts';
 import { quote } from '../../quote.ts';
 import type { Stepwise } from '../../stepwise.ts';
 import { countNodes } from '../model/describe.ts';
@@ -6,6 +7,7 @@ import type { Bundle } from '../model/model.ts';
 import { NO_NEEDS, needsKey } from '../model/needs.ts';
 import type { Assessor } from '../search/assess.ts';
 import type { NodeClass } from '../search/fleet.ts';
+import type { OwedNodes } from '../search/owed-nodes.ts';
 import type { DeadEnd, Rules, UsedNode, Variable } from '../search/search.ts';
 import type { CopyOfBundle } from '../search/variables.ts';
 import { boundedWork, type WorkBudget } from '../work.ts';
@@ -91,16 +93,32 @@ const NOT_LOOKED_INTO = {
   message: 'The bundle has no plan; the bound on work was reached before the reason of this job was found.',
 } as const;
 
+/** Why a search ended without a response. */
+export type OpenReason = Pick<UnplacedJob, 'filter' | 'message'>;
+
+export function stepsReached(maxSteps: number): OpenReason {
+  return {
+    filter: 'work',
+    message: `The search came to its bound, of ${maxSteps} steps or of what it may keep in mind; ask with fewer bundles, jobs or candidates, or with a narrower pool.`,
+  };
+}
+
+export function demandOpen({ owed, nodeType }: OwedNodes): OpenReason {
+  return {
+    filter: 'demand',
+    message: `It is undecided whether the demand that comes first on ${nodeType} (${describePods(owed.pods)}) leaves room: packing it reached its bound on work.`,
+  };
+}
+
 /** The copy where the search ended before an answer: nothing is said of any node. */
-export function undecidedCopy(bundle: Bundle, { copy }: CopyOfBundle, maxSteps: number): UnplacedCopy {
+export function undecidedCopy(bundle: Bundle, { copy }: CopyOfBundle, reason: OpenReason): UnplacedCopy {
   return {
     copy,
     outcome: 'undecided',
     unplaced: bundle.jobs.map(({ jobName }) => ({
       jobName,
-      filter: 'work',
+      ...reason,
       counts: [],
-      message: `The search came to its bound, of ${maxSteps} steps or of what it may keep in mind; ask with fewer bundles, jobs or candidates, or with a narrower pool.`,
       wouldFit: [],
     })),
   };

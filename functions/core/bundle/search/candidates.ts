@@ -1,4 +1,5 @@
 /** The nodes that a plan may use: one by one with their inventories, or as anonymous slots of the map. */
+import type { Owed } from '../../capacity/view/owed.ts';
 import { Amount, NOTHING } from '../model/amounts.ts';
 import { firstByName, MAP_ACCELERATOR } from '../model/capabilities.ts';
 import type { Device } from '../model/devices.ts';
@@ -30,6 +31,11 @@ export interface SlotCandidate {
   readonly idle: boolean;
   /** All accelerators of one node; absent where it has none. */
   readonly accelerator: Capability | undefined;
+  /**
+   * Pods that have their place on the nodes of this node type, all its candidates together, before
+   * anything is planned; each of them says the same. Absent: none.
+   */
+  readonly owed?: Owed | undefined;
   /** Absent: unknown. */
   readonly totalCapacity?: number | undefined;
   /** Absent: unknown. */

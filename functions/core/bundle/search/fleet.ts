@@ -7,9 +7,11 @@
 
 import type { Stepwise } from '../../stepwise.ts';
 import { compareUtf8 } from '../../utf8-order.ts';
+import { describeNodeType } from '../model/describe.ts';
 import { type NodeState, nodeKey } from '../model/node.ts';
-import { type Domain, DomainTable } from '../model/place.ts';
+import { type Domain, DomainTable, type Place } from '../model/place.ts';
 import { type Candidate, nodeState } from './candidates.ts';
+import { OwedNodes } from './owed-nodes.ts';
 
 /** Which node it is: by id, or a slot of the map. */
 export type NodeName =
@@ -24,6 +26,8 @@ export interface NodeClass {
   /** Rank among all classes; the last word where a search has no other preference. */
   readonly order: number;
   readonly size: number;
+  /** What its node type owes to pods that come first; absent: nothing. */
+  readonly owed: OwedNodes | undefined;
   /** The node at a position, from 0. */
   nodeAt(position: number): NodeName;
   /** All of its nodes. */
@@ -54,6 +58,7 @@ class Class implements NodeClass {
     readonly state: NodeState,
     readonly domain: Domain,
     readonly order: number,
+    readonly owed: OwedNodes | undefined,
   ) {}
 
   get size(): number {
@@ -65,25 +70,28 @@ class Class implements NodeClass {
     this.#size += run.count;
   }
 
-  dropFirst(): void {
-    this.#size--;
-    this.#offset++;
-    if (this.#offset < (this.#runs[this.#head]?.count ?? 0)) return;
-    this.#head++;
-    this.#offset = 0;
+  /** Gives up its first nodes, which must be as many. */
+  takeFirst(count: number): readonly Run[] {
+    const taken: Run[] = [];
+    for (let left = count; left > 0; ) {
+      const run = this.#runs[this.#head];
+      if (run === undefined) break;
+      const part = Math.min(left, run.count - this.#offset);
+      taken.push({ first: later(run.first, this.#offset), count: part });
+      left -= part;
+      this.#size -= part;
+      this.#offset += part;
+      if (this.#offset < run.count) continue;
+      this.#head++;
+      this.#offset = 0;
+    }
+    return taken;
   }
 
   runs(): readonly Run[] {
     const [head, ...rest] = this.#runs.slice(this.#head);
     if (head === undefined) return [];
     return [{ first: later(head.first, this.#offset), count: head.count - this.#offset }, ...rest];
-  }
-
-  /** Gives up all nodes. */
-  clear(): void {
-    this.#head = this.#runs.length;
-    this.#offset = 0;
-    this.#size = 0;
   }
 
   nodeAt(position: number): NodeName {
@@ -95,6 +103,19 @@ class Class implements NodeClass {
     }
     throw new RangeError(`The class has ${this.#size} nodes, and none at ${position}.`);
   }
+}
+
+/** The first so many nodes of runs. */
+export function firstOf(runs: readonly Run[], count: number): readonly Run[] {
+  const first: Run[] = [];
+  let left = count;
+  for (const run of runs) {
+    if (left === 0) break;
+    const part = Math.min(left, run.count);
+    first.push({ first: run.first, count: part });
+    left -= part;
+  }
+  return first;
 }
 
 function later(first: NodeName, by: number): NodeName {
@@ -116,6 +137,8 @@ export class Fleet {
   readonly #byKey = new Map<string, Class>();
   readonly #all: Class[] = [];
   readonly #domains = new DomainTable();
+  /** By node type. */
+  readonly #owed = new Map<string, OwedNodes>();
 
   /**
    * Candidates that are one node to a reader (same cluster, same id) must have been refused before.
@@ -136,6 +159,12 @@ export class Fleet {
 
   /** @param keyed in the order of their keys, and then of their names */
   private constructor(keyed: readonly KeyedCandidate[]) {
+    for (const { candidate } of keyed) {
+      if (candidate.kind !== 'slots' || candidate.owed === undefined) continue;
+      const nodeType = nodeTypeKey(candidate.place);
+      if (!this.#owed.has(nodeType))
+        this.#owed.set(nodeType, new OwedNodes(candidate.owed, describeNodeType(candidate.place)));
+    }
     for (const { candidate, state, key, name } of keyed) {
       this.#class(key, state).add({
         first: name,
@@ -156,17 +185,16 @@ export class Fleet {
   commit(planned: readonly PlannedNode[]): void {
     const moves = planned.map(({ from, position, state }) => ({ from, state, name: from.nodeAt(position) }));
     for (const { from } of moves) {
-      if (from instanceof Class) from.dropFirst();
+      if (from instanceof Class) from.takeFirst(1);
     }
     for (const { state, name } of moves) {
       this.#class(nodeKey(state), state).add({ first: name, count: 1 });
     }
   }
 
-  /** Gives all nodes of a class another state. */
-  moveAll(from: NodeClass, state: NodeState): void {
-    const runs = from.runs();
-    if (from instanceof Class) from.clear();
+  /** Gives the first nodes of a class another state. */
+  move(from: NodeClass, count: number, state: NodeState): void {
+    const runs = from instanceof Class ? from.takeFirst(count) : [];
     const to = this.#class(nodeKey(state), state);
     for (const run of runs) to.add(run);
   }
@@ -174,12 +202,18 @@ export class Fleet {
   #class(key: string, state: NodeState): Class {
     let found = this.#byKey.get(key);
     if (found === undefined) {
-      found = new Class(state, this.#domains.of(state.place), this.#byKey.size);
+      const owed = this.#owed.get(nodeTypeKey(state.place));
+      found = new Class(state, this.#domains.of(state.place), this.#byKey.size, owed);
+      owed?.add(found);
       this.#byKey.set(key, found);
       this.#all.push(found);
     }
     return found;
   }
+}
+
+function nodeTypeKey({ clusterId, poolId, nodeTypeId }: Place): string {
+  return JSON.stringify([clusterId, poolId, nodeTypeId]);
 }
 
 function firstName(candidate: Candidate): NodeName {

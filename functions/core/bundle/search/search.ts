@@ -21,6 +21,7 @@ import type { WorkBudget } from '../work.ts';
 import { type Assessment, compareFits, type FreshNode, fitOf, standingObstacle } from './assess.ts';
 import { DomainLimit } from './domain-limit.ts';
 import type { NodeClass } from './fleet.ts';
+import { type OwedNodes, verdictBeside } from './owed-nodes.ts';
 import { costOfDomain, costOfSameNode, type Forbidden } from './sharing-cost.ts';
 
 export type Copy = 'primary' | 'backup';
@@ -83,7 +84,12 @@ export interface DeadEnd {
 
 export type Outcome =
   | { readonly kind: 'found'; readonly solution: Solution }
-  | { readonly kind: 'none'; readonly deadEnd: DeadEnd };
+  | {
+      readonly kind: 'none';
+      readonly deadEnd: DeadEnd;
+      /** A node type for which it is undecided whether what it owes leaves the bundle room: there may be a solution. */
+      readonly open: OwedNodes | undefined;
+    };
 
 export interface SearchOptions {
   readonly rules: Rules;
@@ -103,7 +109,9 @@ export interface SearchOptions {
 export function* findNodes(variables: readonly Variable[], options: SearchOptions): Stepwise<Outcome> {
   const search = new Search(variables, options);
   const solution = yield* search.run();
-  return solution === undefined ? { kind: 'none', deadEnd: search.deadEnd } : { kind: 'found', solution };
+  return solution === undefined
+    ? { kind: 'none', deadEnd: search.deadEnd, open: search.open }
+    : { kind: 'found', solution };
 }
 
 /** A node that a group may take: a new one of its class, or one on which something of the bundle stands. */
@@ -141,6 +149,7 @@ class Search {
   readonly #tiers: readonly number[];
   readonly #firstBackup: number;
   #sharing = 0;
+  #open: OwedNodes | undefined;
   #deadEnd: DeadEnd | undefined;
 
   constructor(
@@ -160,6 +169,11 @@ class Search {
       this.#touched.push({ ...node, loads: [...node.loads], key: loadKey(node) });
       this.#used.set(node.class, (this.#used.get(node.class) ?? 0) + 1);
     }
+  }
+
+  /** A node type that kept a group out although it is undecided whether it has to. */
+  get open(): OwedNodes | undefined {
+    return this.#open;
   }
 
   get deadEnd(): DeadEnd {
@@ -187,6 +201,7 @@ class Search {
     let isDeadEnd = true;
     for (const weighed of this.#options(variable, depth, inUse)) {
       if (this.#budget.isTurnOver()) yield;
+      if (!this.#leavesOwedRoom(variable, weighed.option)) continue;
       isDeadEnd = false;
       if (isRuledOut(weighed.option.class.domain)) continue;
       if (yield* this.#try(depth, variable, weighed)) return true;
@@ -195,6 +210,13 @@ class Search {
     this.#failed.add(this.#stateKey(depth));
     if (depth === this.#firstBackup) this.#limit?.add(this.#domainsOf('primary'), this.#touched);
     return false;
+  }
+
+  /** Whether the pods that come first still have their place with the group there. */
+  #leavesOwedRoom(variable: Variable, { class: nodes, touched }: Option): boolean {
+    const verdict = verdictBeside(this.#touched, { class: nodes, touched }, variable.needs, this.#budget);
+    if (verdict === 'undecided') this.#open = nodes.owed;
+    return verdict === 'yes';
   }
 
   /** Puts the group there and goes on; takes it away again where that leads nowhere. */

@@ -25,7 +25,7 @@ export function* minimizeSharing(
     const maxSharing = solution.sharing - 1;
     const better = yield* boundedWork(findNodes(variables, { ...options, tiers, maxSharing }));
     if (better === 'exhausted') return { solution, proven: false };
-    if (better.kind === 'none') return { solution, proven: true };
+    if (better.kind === 'none') return { solution, proven: better.open === undefined };
     solution = better.solution;
   }
   return { solution, proven: true };

@@ -1,13 +1,12 @@
 /** Why a shape does not fit, in numbers that a person can check. */
 import { quote } from '../../quote.ts';
 import type { Bounds } from '../monotone.ts';
+import { describePods, SIZES_SHOWN } from '../view/describe-pods.ts';
 import { count, EMPTY, type Histogram, largestFirst, plus, volume } from '../view/histogram.ts';
+import { owedOn } from '../view/owed.ts';
 import type { TargetView } from '../view/view.ts';
 import type { Candidate, Misses, PodClass } from './candidate.ts';
-import { servedOn, type Taken } from './room.ts';
-
-/** Sizes listed of a histogram; what is free in smaller pieces than these explains nothing. */
-const SIZES_SHOWN = 6;
+import type { Taken } from './room.ts';
 
 /** Why this many chains do not fit, or are not known to. */
 export function explain(candidate: Candidate, asked: number, bounds: Bounds, taken: Taken): string {
@@ -61,7 +60,7 @@ function shortage(candidate: Candidate, asked: number, taken: Taken): string {
   const all = squeezes.at(-1);
   if (all === undefined) return '';
   return (
-    `needs ${podList(all.pods)}; each size has room by itself, but no packing holds them all: ` +
+    `needs ${describePods(all.pods)}; each size has room by itself, but no packing holds them all: ` +
     `${nodeList(all.free)}${comesFirst(all)}`
   );
 }
@@ -82,7 +81,7 @@ function squeeze(candidate: Candidate, targets: ReadonlySet<number>, asked: numb
   return {
     targets: views,
     pods: largestFirst(pods),
-    before: views.reduce((sum, view) => plus(plus(sum, servedOn(view)), taken.get(view) ?? EMPTY), EMPTY),
+    before: views.reduce((sum, view) => plus(sum, owedOn(view, taken.get(view)).pods), EMPTY),
     free: views.reduce((sum, { occupancy }) => plus(sum, occupancy.freeNodes), EMPTY),
   };
 }
@@ -117,15 +116,8 @@ function nodeList(free: Histogram): string {
   return all.length > SIZES_SHOWN ? `${shown}, others less` : shown;
 }
 
-function podList(pods: Histogram): string {
-  return [...pods]
-    .slice(0, SIZES_SHOWN)
-    .map(([size, times]) => `${times} ${times === 1 ? 'pod' : 'pods'} of ${size}`)
-    .join(', ');
-}
-
 function comesFirst({ before }: Squeeze): string {
-  return before.size === 0 ? '' : `, before demand that comes first: ${podList(before)}`;
+  return before.size === 0 ? '' : `, before demand that comes first: ${describePods(before)}`;
 }
 
 /** Names the targets where a candidate has others too. */

@@ -9,6 +9,7 @@ import { pack } from '../packing/pack.ts';
 import type { BinClass, ItemClass, PackedBins, PackingOutcome } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { EMPTY, type Histogram, plus } from '../view/histogram.ts';
+import { type Owed, owedOn } from '../view/owed.ts';
 import { responseOf } from '../view/served-demand.ts';
 import type { TargetView } from '../view/view.ts';
 import type { Candidate } from './candidate.ts';
@@ -143,17 +144,15 @@ export function presentBins(candidate: Candidate): readonly RoomBin[] {
   );
 }
 
-/** Demand and taken pods as items that have just their own target. */
+/** What comes first as items that have just their own target. */
 export function pinned(
   candidate: Candidate,
-  demandOn: (target: TargetView) => Histogram,
-  taken: Taken,
+  owedOn: (target: TargetView) => Histogram,
 ): readonly ItemClass[] {
   return usedTargets(candidate).flatMap((index) => {
     const target = candidate.targets[index];
     if (target === undefined) return [];
-    const pods = plus(demandOn(target), taken.get(target) ?? EMPTY);
-    return [...pods].map(([size, pods]) => ({ size, count: pods, targets: [index] }));
+    return [...owedOn(target)].map(([size, pods]) => ({ size, count: pods, targets: [index] }));
   });
 }
 
@@ -187,8 +186,13 @@ export function presentRoom(candidate: Candidate, asked: number, taken: Taken, w
   }
   const bins = presentBins(candidate);
   const used = usedTargets(candidate).flatMap((index) => candidate.targets[index] ?? []);
-  const uncertain = used.some(({ served }) => served.undecided);
-  const room = new Room(candidate, bins, pinned(candidate, uncertain ? wholeDemandOn : servedOn, taken));
+  const owed = new Map(used.map((target): [TargetView, Owed] => [target, owedOn(target, taken.get(target))]));
+  const uncertain = [...owed.values()].some(({ undecided }) => undecided);
+  const room = new Room(
+    candidate,
+    bins,
+    pinned(candidate, (target) => owed.get(target)?.pods ?? EMPTY),
+  );
   const pack = (chains: number): PackingOutcome => room.pack(chains, work);
   const response = (outcome: PackingOutcome, chains: number): Verdict => {
     if (!uncertain || outcome.kind === 'packed') return responseOf(outcome);

@@ -153,7 +153,10 @@ class GrownRoom {
     const used = usedTargets(candidate).flatMap((index) => candidate.targets[index] ?? []);
     this.uncertain = used.some((target) => target.served.undecided);
     const demand = (target: TargetView): Histogram =>
-      grows.has(target) || target.served.undecided ? wholeDemandOn(target) : servedOn(target);
+      plus(
+        grows.has(target) || target.served.undecided ? wholeDemandOn(target) : servedOn(target),
+        taken.get(target) ?? EMPTY,
+      );
     const added = pools.flatMap((pool) =>
       pool.targets.map((target) => ({
         target,
@@ -162,7 +165,7 @@ class GrownRoom {
         isNew: true,
       })),
     );
-    this.room = new Room(candidate, [...presentBins(candidate), ...added], pinned(candidate, demand, taken));
+    this.room = new Room(candidate, [...presentBins(candidate), ...added], pinned(candidate, demand));
   }
 
   /**

@@ -144,9 +144,17 @@ describe('filters, each with what it leaves and the best there is', () => {
     expect(planOf(bundle([job('a', { requiredCapacity: 0.2001 })]), [at]).outcome).toBe('unplaced');
   });
 
-  it('capacity, of a node that is over its limit even for a job that needs none', () => {
+  it('capacity, but not for a job that needs none on a node that is over its limit', () => {
     const over = node('n1', { totalCapacity: 10, utilizationCap: 0.5, reservedCapacity: 6 });
-    expect(reasonOf(job('a'), [over]).filter).toBe('capacity');
+    expect(planOf(bundle([job('a')]), [over]).outcome).toBe('placed');
+    expect(reasonOf(job('a', { requiredCapacity: 0.1 }), [over]).filter).toBe('capacity');
+  });
+
+  it('gpu, but not for a job that needs nothing of a device that is over its limit', () => {
+    const over = node('n1', { gpus: [{ index: 0, model: 'L4', totalCapacity: 1, reservedCapacity: 2 }] });
+    const model = { requiredGpuModel: 'L4' };
+    expect(planOf(bundle([job('a', model)]), [over]).outcome).toBe('placed');
+    expect(reasonOf(job('a', { ...model, requiredGpuCapacity: 0.1 }), [over]).filter).toBe('gpu');
   });
 
   it('cores', () => {

@@ -53,6 +53,7 @@ it('places an eager service once on every eligible node, and says which filter l
       { filter: 'cordoned', left: 4 },
       { filter: 'capabilities', left: 2 },
       { filter: 'gpu', left: 2 },
+      { filter: 'demand', left: 2 },
     ],
   });
   expect(plan.placements).toEqual([
@@ -105,7 +106,7 @@ it('takes a node in the first of its pools, and names the pools that nobody conf
 it('leaves no node where it names no pool', () => {
   expect(planOf(service({ pools: [] }), [node('n1')])).toMatchObject({
     placements: [],
-    counts: [{ filter: 'pool', left: 0 }, {}, {}, {}, {}, {}],
+    counts: [{ filter: 'pool', left: 0 }, {}, {}, {}, {}, {}, {}],
   });
 });
 

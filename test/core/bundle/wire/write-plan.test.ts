@@ -159,6 +159,7 @@ it('writes node services', () => {
           { filter: 'cordoned', left: 5 },
           { filter: 'capabilities', left: 5 },
           { filter: 'gpu', left: 5 },
+          { filter: 'demand', left: 5 },
         ],
         unknownPools: ['q'],
       },

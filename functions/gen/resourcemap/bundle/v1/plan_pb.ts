@@ -393,7 +393,8 @@ export type UnplacedJob = Message<"resourcemap.bundle.v1.UnplacedJob"> & {
 
   /**
    * The first filter that left no node: "pool", "eligible", "reachable", "cordoned",
-   * "capacity", "cores", "gpu", "capabilities", "coLocation", "separation" or "sameAz".
+   * "capacity", "cores", "gpu", "capabilities", "coLocation", "separation", "sameAz" or
+   * "demand" (pending and reserved pods of the node type come first).
    * "bundle" where nodes are left for this job and another job of the bundle has none;
    * "work" where the bound on work was reached.
    *
