@@ -178,6 +178,29 @@ describe('a push', () => {
     expect(waits[0]?.error.message).toBe('[issuer_unreachable] No keys.');
   });
 
+  it.each([
+    ['86400', 60_000],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 60_000],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+    ['-5', 0],
+    ['soon', 0],
+  ])('waits for no longer than a minute, whatever Retry-After says: %s', async (header, ms) => {
+    proxy.fates.push({ status: 503, headers: { 'retry-after': header } });
+    const controller = new AbortController();
+    const waits: RetryWait[] = [];
+    const impatient = createClient({
+      baseUrl: proxy.url,
+      retry: { attempts: 2, baseMs: 0, capMs: 0 },
+      onWait: (wait) => {
+        waits.push(wait);
+        controller.abort();
+      },
+    });
+    const pushed = impatient.push(clusterSnapshot('patient'), { signal: controller.signal });
+    await expect(pushed).rejects.toThrow('This operation was aborted');
+    expect(waits).toMatchObject([{ ms }]);
+  });
+
   it('ends with its signal’s reason, while it waits to try again', async () => {
     proxy.fates.push({ status: 503, headers: { 'retry-after': '30' } });
     const reason = new Error('the agent stops');

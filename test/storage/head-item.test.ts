@@ -94,6 +94,23 @@ describe('the item of a head', () => {
     expect(itemBytes(item) + (one - two)).toBeGreaterThan(WRITE_UNIT_BYTES);
   });
 
+  it('fills the write unit to the last byte where a name is as long as the room', () => {
+    const base = { ...headOfManyModels(0), clusterId: 'c1' };
+    const sizes = Array.from({ length: 1_000 }, (_, length) => {
+      const model = { model: 'x'.repeat(length + 1), total: 9n, free: 0n, unavailable: 0n };
+      const item = headToItem({ ...base, accelerators: [model] }, '0');
+      return { kept: headFromItem(item).accelerators.length, bytes: itemBytes(item) };
+    });
+    const kept = sizes.filter((size) => size.kept === 1).map(({ bytes }) => bytes);
+    // The literal, and not the constant: DynamoDB bills by it.
+    expect(Math.max(...kept)).toBe(1_024);
+    expect(kept.length).toBeLessThan(1_000);
+  });
+
+  it('is measured as DynamoDB measures it', () => {
+    expect(itemBytes({ ab: { S: 'é' }, c: { B: Buffer.alloc(5) }, d: { N: '123' } })).toBe(4 + 6 + 1 + 4);
+  });
+
   it('counts the models that were left out before once more when it is written again', () => {
     const read = headFromItem(headToItem(headOfManyModels(500), '0'));
     expect(headFromItem(headToItem(read, '0'))).toEqual(read);

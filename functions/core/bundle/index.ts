@@ -23,7 +23,7 @@ export {
 } from './plan/map-nodes.ts';
 export { type PlanOptions, planBundles } from './plan/plan.ts';
 export * from './plan/plan-model.ts';
-export { planRequest, type RequestPlan } from './plan/plan-request.ts';
+export { type PlanRequest, planRequest, type RequestPlan } from './plan/plan-request.ts';
 export { planNodeServices } from './plan/services.ts';
 export type { Candidate, InventoryCandidate, SlotCandidate } from './search/candidates.ts';
 export type { NodeName } from './search/fleet.ts';

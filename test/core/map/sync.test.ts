@@ -100,6 +100,17 @@ describe('the budget of a sync', () => {
     });
   });
 
+  it.each(['refreshed', 'omitted'] as const)('is charged for what is %s', (what) => {
+    const ids = Array.from({ length: 50 }, (_, index) => `x${index}`.padEnd(20, 'x'));
+    const clock = Object.fromEntries(ids.map((id) => [id, 9n]));
+    const heads = [...(what === 'refreshed' ? ids.map((id) => head(id)) : []), ...four];
+    // 20 bytes of id and 32 of the rest of each, and 100 of each of the four.
+    const whole = plan(heads, clock, { maxBytes: 50 * 52 + 400 });
+    expect([whole[what].length, whole.changed.length, whole.complete]).toEqual([50, 4, true]);
+    const less = plan(heads, clock, { maxBytes: 50 * 52 + 399 });
+    expect([less[what].length, less.changed.length, less.complete]).toEqual([50, 3, false]);
+  });
+
   it('always has room for one snapshot, even where refreshed clusters have used it up', () => {
     const refreshed = Array.from({ length: 50 }, (_, index) => head(`r${index}`));
     const clock = Object.fromEntries(refreshed.map((each) => [each.clusterId, 9n]));

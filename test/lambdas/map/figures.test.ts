@@ -84,14 +84,15 @@ interface Consumed {
   readonly CapacityUnits?: number;
 }
 
-const dynamoDbLocal = engines.filter((engine) => engine.name === 'DynamoDB Local');
+const local = engines.find((engine) => engine.name === 'DynamoDB Local');
 
-describe.each(dynamoDbLocal)('for 1,000 clusters on $name', (engine) => {
+describe.skipIf(local === undefined)('for 1,000 clusters on DynamoDB Local', () => {
   let store: TestStore;
   let service: TestService;
   let sentBytes = 0;
   beforeAll(async () => {
-    store = await freshStore(engine, SHARDS);
+    if (local === undefined) return;
+    store = await freshStore(local, SHARDS);
     service = await serveStore(store);
     await writeHeads(store);
   }, 120_000);

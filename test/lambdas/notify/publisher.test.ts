@@ -4,6 +4,7 @@ import { eventBridgeClient } from '../../../functions/lambdas/notify/client.ts';
 import type { OutgoingEvent } from '../../../functions/lambdas/notify/event.ts';
 import {
   EventPublisher,
+  entryBytes,
   MAX_ENTRIES,
   MAX_REQUEST_BYTES,
 } from '../../../functions/lambdas/notify/publisher.ts';
@@ -62,6 +63,18 @@ describe('The publisher', () => {
   it('sends fewer a call where they are large, and none together that are too large together', async () => {
     const large = 'x'.repeat(100 * 1024);
     expect(await kinds(Array.from({ length: 5 }, (_, n) => event(n, large)))).toEqual(Array(5).fill('sent'));
+    expect(bus.calls).toBe(3);
+  });
+
+  it('fills a call to its last byte, and sends what is one byte larger in two', async () => {
+    // `resource-map`, `Cluster Published` and 14 bytes of time, beside the detail.
+    const half = MAX_REQUEST_BYTES / 2 - 12 - 17 - 14;
+    const detailOf = (n: number, bytes: number) => event(n, 'x'.repeat(bytes - event(n).detail.length));
+    // The bus of the tests counts the whole request, JSON and all: the calls are what counts here.
+    bus.fault = () => 'malformed-detail';
+    await publisher.publish([detailOf(0, half), detailOf(1, half)]);
+    expect(bus.calls).toBe(1);
+    await publisher.publish([detailOf(2, half), detailOf(3, half + 1)]);
     expect(bus.calls).toBe(3);
   });
 
@@ -130,5 +143,13 @@ describe('The publisher', () => {
     await bus.close();
     expect(await kinds(events(2))).toEqual(['failed', 'failed']);
     bus = await startFaultyBus();
+  });
+});
+
+describe('The size of an entry', () => {
+  it('is its texts in UTF-8 and 14 bytes for a time, as EventBridge counts it', () => {
+    expect(entryBytes({ Source: 'ab', DetailType: 'c', Detail: 'é', Resources: ['xyz', 'é'] })).toBe(10);
+    expect(entryBytes({ Source: 'ab', DetailType: 'c', Detail: 'é', Time: new Date(T0) })).toBe(19);
+    expect(entryBytes({ Source: undefined, DetailType: undefined, Detail: undefined })).toBe(0);
   });
 });

@@ -399,9 +399,12 @@ class Search {
     };
   }
 
-  /** What the remaining variables see: which kinds stand together on which class. */
+  /**
+   * What the remaining variables see: which kinds stand together on which class. What the copies
+   * share follows from that, since a backup is placed only once its whole primary is.
+   */
   #stateKey(depth: number): string {
-    return `${depth}|${this.#sharing}|${this.#touched
+    return `${depth}|${this.#touched
       .map(({ key }) => key)
       .sort()
       .join('|')}`;

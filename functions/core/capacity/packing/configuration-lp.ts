@@ -238,21 +238,17 @@ class Simplex {
   }
 }
 
-/**
- * The whole part of a fractional solution, less `held` bins of each pattern to leave the
- * rest some play, and the component that remains to be packed.
- */
+/** The whole part of a fractional solution, and the component that remains to be packed. */
 export function wholePart(
   component: Component,
   patterns: readonly FractionalPattern[],
-  held: number,
 ): { readonly packing: readonly ComponentPacking[]; readonly rest: Component } {
   const bins = component.bins.map(({ count }) => count);
   const items = component.items.map(({ count }) => count);
   const packing: ComponentPacking[] = [];
   for (const { bin, bins: amount, pattern } of patterns) {
     // A hair below a whole number is that number.
-    const whole = Math.min(Math.floor(amount + 1e-6) - held, bins[bin] ?? 0);
+    const whole = Math.min(Math.floor(amount + 1e-6), bins[bin] ?? 0);
     if (whole <= 0) continue;
     // The LP may place more than there is; a bin that takes less has room to spare.
     let left = whole;

@@ -15,7 +15,7 @@ export const MAX_TABLE_ROOM = 4_096;
  * Rooms above {@link MAX_TABLE_ROOM} come back as they are, which is never too small.
  */
 export function fillableRooms(items: readonly KnapsackItem[]): (room: number) => number {
-  // copies[r]: how many of the current item the table spent to fill exactly r; −1 where it cannot be filled.
+  // reachable[r]: 1 if a selection fills exactly r. The table grows with the rooms that are asked for.
   let reachable = new Uint8Array(1).fill(1);
   return (room) => {
     if (room > MAX_TABLE_ROOM) return room;

@@ -28,11 +28,8 @@ import type { Work } from './work.ts';
 /** Steps of the first search. What is small or tight ends within them. */
 const SHORT_SEARCH_STEPS = 5_000;
 
-/** Steps for each attempt at what a whole part of the LP leaves. */
+/** Steps for what the whole part of the LP leaves. */
 const REST_SEARCH_STEPS = 100_000;
-
-/** Bins held back from each pattern of the LP, attempt by attempt. */
-const HELD_BACK = [0, 1, 2, 4];
 
 type ComponentOutcome = readonly ComponentPacking[] | 'impossible' | 'undecided';
 
@@ -118,11 +115,9 @@ function packByLp(component: Component, work: Work): ComponentOutcome | undefine
   const lp = solveConfigurationLp(component, work);
   if (lp.kind === 'none') return undefined;
   if (lp.kind === 'impossible') return 'impossible';
-  for (const held of HELD_BACK) {
-    const { packing, rest } = wholePart(component, lp.patterns, held);
-    const filled = searchWithin(rest, work, REST_SEARCH_STEPS);
-    if (filled !== undefined && filled !== 'impossible' && filled !== 'undecided')
-      return [...packing, ...filled];
-  }
-  return undefined;
+  const { packing, rest } = wholePart(component, lp.patterns);
+  const filled = searchWithin(rest, work, REST_SEARCH_STEPS);
+  // That the rest does not fit says nothing about the whole.
+  if (filled === undefined || filled === 'impossible' || filled === 'undecided') return undefined;
+  return [...packing, ...filled];
 }

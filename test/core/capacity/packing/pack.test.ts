@@ -19,6 +19,12 @@ describe('what a rule of thumb gets wrong', () => {
     expect(decide([5, 4], [2, 3, 2, 2])).toBe('packed');
   });
 
+  test('a bin with a hair of room to spare is not taken for dominated', () => {
+    // 6 = 3 + 3, 7 = 4 + 3 and 7 = 3 + 3 + 1; found by the exhaustive test.
+    expect(decide([6, 7, 7], [4, 3, 3, 3, 3, 3, 1])).toBe('packed');
+    expect(decide([6, 7, 7], [5, 3, 3, 3, 3, 2, 1])).toBe('packed');
+  });
+
   test('a thousand copies of each counterexample fit, and with one pod more they do not', () => {
     const first = many(1_000, 3).concat(many(1_000, 5), many(1_000, 3));
     expect(decide(many(1_000, 7).concat(many(1_000, 5)), first)).toBe('packed');
