@@ -19,6 +19,8 @@ const READ: Permission = { scheduler: 'all', viewer: 'all', admin: 'all' };
 const ADMIN: Permission = { admin: 'all' };
 const STATUS: Permission = { agent: 'own', scheduler: 'all', viewer: 'all', admin: 'all' };
 
+const METRICS: Permission = { scheduler: 'all', viewer: 'all', monitor: 'all', admin: 'all' };
+
 /** By {@link routeName}. */
 export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Permission>([
   ['PUT /v1/clusters/{id}/snapshot', AGENT],
@@ -38,6 +40,8 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['POST /v1/bundles/validate', READ],
   ['POST /v1/bundles/plan', READ],
   ['GET /local/events', READ],
+  ['GET /metrics', METRICS],
+  ['GET /metrics/capacity', METRICS],
 
   ['GET /v1/pools', READ],
   ['GET /v1/pools/{name}', READ],

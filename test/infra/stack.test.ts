@@ -330,6 +330,8 @@ describe('the HTTP API', () => {
       'GET /v1/tokens': 'Access',
       'DELETE /v1/tokens/{id}': 'Access',
       'GET /': 'About',
+      'GET /metrics': 'Map',
+      'GET /metrics/capacity': 'Plan',
       'GET /healthz': 'About',
       'GET /livez': 'About',
       'GET /version': 'About',

@@ -83,3 +83,12 @@ export async function api<T>(url: string, path: string, body?: unknown): Promise
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
   return (await response.json()) as T;
 }
+
+/** @param issue a token of the agent of a cluster */
+export async function pushAsAgents(
+  url: string,
+  issue: (clusterId: string) => Promise<string>,
+  snapshots: readonly SampleSnapshot[],
+): Promise<void> {
+  for (const snapshot of snapshots) await push(url, snapshot, await issue(snapshot.cluster.clusterId));
+}

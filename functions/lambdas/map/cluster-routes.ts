@@ -1,9 +1,12 @@
 /** What is known of each cluster, and its snapshot. */
 import { create } from '@bufbuild/protobuf';
+import type { Context } from 'hono';
 import { maySeeCluster } from '../../auth/principal.ts';
 import { ResourceMapError } from '../../core/errors.ts';
+import { narrow } from '../../core/map/filter.ts';
 import { spliceClusterJson } from '../../core/map/splice-json.ts';
 import { spliceClusterProtobuf } from '../../core/map/splice-protobuf.ts';
+import { quote } from '../../core/quote.ts';
 import {
   ClusterListSchema,
   ClusterStatusSchema,
@@ -16,19 +19,22 @@ import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import { respond } from '../../http/respond.ts';
 import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
-import type { MapReader } from '../../reading/map-reader.ts';
+import { filterFacts, type MapReader } from '../../reading/map-reader.ts';
 import type { Store } from '../../storage/commit.ts';
 import { ClusterNotFoundError } from '../../storage/errors.ts';
 import type { Head } from '../../storage/head.ts';
-import { wantedForm } from './map-request.ts';
+import { filterOf, wantedForm } from './map-request.ts';
 import type { MapDeps } from './routes.ts';
 import { standingWarnings } from './standing-warnings.ts';
 
 export function clusterRoutes(app: App, map: MapReader, { store, now, maxResponseBytes }: MapDeps): void {
   app.get('/v1/clusters', async (c) => {
-    refuseUnknownParameters(c, []);
+    const filter = filterOf(c, ['state']);
+    const inState = stateMatcher(c);
     const principal = c.get('principal');
-    const heads = (await map.allHeads()).filter((head) => maySeeCluster(principal, head.clusterId));
+    const heads = narrow(await map.allHeads(), filter, filterFacts).filter(
+      (head) => inState(head) && maySeeCluster(principal, head.clusterId),
+    );
     const clusters = heads.map((head) => clusterStatus(head, now()));
     return respond(c, ClusterListSchema, create(ClusterListSchema, { clusters }));
   });
@@ -71,6 +77,20 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
     }
     return respond(c, ClusterStatusSchema, status);
   });
+}
+
+/** @throws ResourceMapError `invalid_query` */
+function stateMatcher(c: Context): (head: Head) => boolean {
+  const states = c.req.queries('state') ?? [];
+  const unknown = states.find((state) => state !== 'included' && state !== 'omitted');
+  if (unknown !== undefined) {
+    throw new ResourceMapError(
+      'invalid_query',
+      `The query parameter state is ${quote(unknown)}; it can be "included" or "omitted".`,
+    );
+  }
+  return ({ omission }) =>
+    states.length === 0 || states.includes(omission === undefined ? 'included' : 'omitted');
 }
 
 async function knownHead(store: Store, clusterId: string): Promise<Head> {

@@ -13,10 +13,11 @@ const FILTER_PARAMETERS = ['cluster', 'provider', 'region', 'site', 'accelerator
 /**
  * The filter of a URL.
  *
+ * @param more parameters that the route has beside those of the filter
  * @throws ResourceMapError `invalid_query` for any other parameter
  */
-export function filterOf(c: Context): MapFilter {
-  refuseUnknownParameters(c, FILTER_PARAMETERS);
+export function filterOf(c: Context, more: readonly string[] = []): MapFilter {
+  refuseUnknownParameters(c, [...FILTER_PARAMETERS, ...more]);
   const values = (name: (typeof FILTER_PARAMETERS)[number]): readonly string[] => c.req.queries(name) ?? [];
   return {
     cluster: values('cluster'),

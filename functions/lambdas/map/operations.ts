@@ -16,7 +16,7 @@ import {
   type OperationResponse,
   type Operations,
 } from '../../openapi/operation.ts';
-import { MAP_FILTER } from '../../openapi/parameters.ts';
+import { MAP_FILTER, repeatable } from '../../openapi/parameters.ts';
 
 const STILL_STANDS: OperationResponse = {
   description: 'What the client has still stands.',
@@ -85,6 +85,10 @@ export const MAP_OPERATIONS = {
     summary: 'List the clusters',
     description:
       'The status of every cluster that is known, those out of the map too. An agent sees its own.',
+    query: [
+      ...MAP_FILTER,
+      repeatable('state', 'Whether they are in the map.', { type: 'string', enum: ['included', 'omitted'] }),
+    ],
     responses: {
       200: { description: 'All of them.', body: ClusterListSchema, headers: MESSAGE_HEADERS },
     },

@@ -8,6 +8,7 @@ import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
 import { clusterRoutes } from './cluster-routes.ts';
 import { mapRoute } from './map-route.ts';
+import { metricsRoute } from './metrics-route.ts';
 import { ResponseCache } from './response-cache.ts';
 import { syncRoute } from './sync-route.ts';
 
@@ -35,4 +36,5 @@ export function mapRoutes(app: App, deps: MapDeps): void {
   mapRoute(app, { map, responses, changes, waits, maxResponseBytes });
   syncRoute(app, { map, changes, waits, maxResponseBytes });
   clusterRoutes(app, map, deps);
+  metricsRoute(app, map, maxResponseBytes);
 }

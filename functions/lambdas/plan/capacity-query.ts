@@ -68,8 +68,25 @@ export function capacityQuery(c: Context): CapacityQuery {
   };
 }
 
+const CLUSTER_PARAMETERS = ['cluster', 'provider', 'region', 'site'] as const;
+
+/** Which clusters a query is about. */
+export type ClusterQuery = Pick<TargetFilter, (typeof CLUSTER_PARAMETERS)[number]>;
+
+/** @throws ResourceMapError `invalid_query` for any other parameter */
+export function clusterQuery(c: Context): ClusterQuery {
+  refuseUnknownParameters(c, CLUSTER_PARAMETERS);
+  const values = (name: (typeof CLUSTER_PARAMETERS)[number]): readonly string[] => c.req.queries(name) ?? [];
+  return {
+    cluster: values('cluster'),
+    provider: values('provider'),
+    region: values('region'),
+    site: values('site'),
+  };
+}
+
 /** A filter on heads that leaves in whatever `filter` may. */
-export function headMatcher({ cluster, provider, region, site }: TargetFilter): (head: Head) => boolean {
+export function headMatcher({ cluster, provider, region, site }: ClusterQuery): (head: Head) => boolean {
   const accepts = (values: readonly string[], value: string): boolean =>
     values.length === 0 || values.includes(value);
   return (head) =>

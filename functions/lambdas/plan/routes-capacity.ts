@@ -18,9 +18,11 @@ import type { App } from '../../http/app.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';
+import { sendExposition } from '../../http/send-exposition.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
-import { capacityQuery, headMatcher } from './capacity-query.ts';
+import { capacityMetrics } from './capacity-metrics.ts';
+import { capacityQuery, clusterQuery, headMatcher } from './capacity-query.ts';
 import { sendMessage } from './send-message.ts';
 import { clientClosedRequest, inTurns } from './turns.ts';
 import { ViewReader } from './view-reader.ts';
@@ -59,6 +61,11 @@ export function capacityRoutes(app: App, { store, telemetry, now, maxResponseByt
       maxBytes: maxResponseBytes,
       remedy: 'narrow it with a filter, or add it up with group_by',
     });
+  });
+
+  app.get('/metrics/capacity', async (c) => {
+    const views = await reader.views(headMatcher(clusterQuery(c)));
+    return sendExposition(c, capacityMetrics(views), maxResponseBytes);
   });
 
   app.post('/v1/capacity/fit', async (c) => {

@@ -17,7 +17,7 @@ export function Count({ value }: { value: string | number | bigint }): JSX.Eleme
 }
 
 export function PriceOf({ price }: { price: Price | undefined }): JSX.Element {
-  return price === undefined ? <i>unknown</i> : <>{priceText(price)}</>;
+  return price === undefined ? <i>unknown</i> : <span>{priceText(price)}</span>;
 }
 
 /** How long ago, counting up, with the moment itself on hover and for machines. */
