@@ -21,6 +21,17 @@ export class UsageError extends Error {
   }
 }
 
+/** An API server of Kubernetes refused, or did not answer. */
+export class ClusterUnreachableError extends Error {
+  override readonly name = 'ClusterUnreachableError';
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode, cause: unknown) {
+    super(message, { cause });
+    this.exitCode = exitCode;
+  }
+}
+
 export interface Failure {
   readonly lines: readonly string[];
   readonly exitCode: ExitCode;
@@ -59,6 +70,8 @@ export function failureOf(thrown: unknown): Failure {
       lines: [printable(thrown.message), `  ${connectionRemedy(thrown)}`],
       exitCode: EXIT.unreachable,
     };
+  if (thrown instanceof ClusterUnreachableError)
+    return { lines: [printable(thrown.message)], exitCode: thrown.exitCode };
   const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return {
     lines: [

@@ -12,6 +12,7 @@ import { getCommand } from './commands/get.ts';
 import { omitCommand } from './commands/omit.ts';
 import { poolCommand } from './commands/pool.ts';
 import { pushCommand } from './commands/push.ts';
+import { snapshotCommand } from './commands/snapshot.ts';
 import { tokenCommand } from './commands/token.ts';
 import { trustCommand } from './commands/trust.ts';
 import { validateCommand } from './commands/validate.ts';
@@ -29,6 +30,7 @@ const program = new Command('rmap')
   .version(version)
   .addCommand(pushCommand())
   .addCommand(validateCommand())
+  .addCommand(snapshotCommand())
   .addCommand(getCommand())
   .addCommand(clustersCommand())
   .addCommand(omitCommand())
