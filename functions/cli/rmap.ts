@@ -2,6 +2,7 @@
 /** The command line client. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { agentCommand } from './commands/agent.ts';
 import { bundleCommand } from './commands/bundle.ts';
 import { capacityCommand } from './commands/capacity.ts';
 import { clockCommand } from './commands/clock.ts';
@@ -31,6 +32,7 @@ const program = new Command('rmap')
   .addCommand(pushCommand())
   .addCommand(validateCommand())
   .addCommand(snapshotCommand())
+  .addCommand(agentCommand())
   .addCommand(getCommand())
   .addCommand(clustersCommand())
   .addCommand(omitCommand())

@@ -107,6 +107,21 @@ export interface PushOptions extends CallOptions {
    * may have pushed something newer: this snapshot would be put on top of it.
    */
   readonly onCounterConflict?: (highWaterMark: bigint) => bigint | undefined;
+  /**
+   * The token of a response that was received before the cluster was looked at, as
+   * `onAccepted` gave it: proof of how recent this look is, by the service's own clock.
+   */
+  readonly observed?: string;
+  /** Given what the service says beside its result. */
+  readonly onAccepted?: (said: PushHeaders) => void;
+}
+
+/** What the headers of an accepted push say; a service that does not know of them says nothing. */
+export interface PushHeaders {
+  /** Opaque, for `observed` of a later push. */
+  readonly observed: string | undefined;
+  /** After how long without a push the service takes the cluster out of the map. */
+  readonly omitAfterSeconds: number | undefined;
 }
 
 export interface MapOptions extends CallOptions {
@@ -219,18 +234,34 @@ export function createClient(options: ClientOptions): Client {
       await send(transport, { ...request, headers: { accept: PROTOBUF, ...request.headers } }),
     );
 
-  const pushOnce = async (snapshot: ClusterResourceMap, { strict, allowJump, signal }: PushOptions) => {
+  const pushOnce = async (
+    snapshot: ClusterResourceMap,
+    { strict, allowJump, observed, onAccepted, signal }: PushOptions,
+  ) => {
     const clusterId = snapshot.cluster?.clusterId ?? '';
     const query = queryOf([
       ['strict', strict === true ? ['true'] : []],
       ['allow_jump', allowJump === true ? ['true'] : []],
     ]);
-    return ask(PushResultSchema, {
+    const { body, headers } = await encoded(toBinary(ClusterResourceMapSchema, snapshot));
+    const request: HttpRequest = {
       method: 'PUT',
       path: `${clusterPath(clusterId)}/snapshot${query}`,
-      ...(await encoded(toBinary(ClusterResourceMapSchema, snapshot))),
+      body,
+      headers: {
+        accept: PROTOBUF,
+        ...headers,
+        ...(observed === undefined ? {} : { 'resource-map-observed': observed }),
+      },
       signal,
+    };
+    const response = await send(transport, request);
+    const result = decodeResponse(PushResultSchema, request, response);
+    onAccepted?.({
+      observed: response.headers.get('resource-map-observed') ?? undefined,
+      omitAfterSeconds: positive(response.headers.get('resource-map-omit-after')),
     });
+    return result;
   };
 
   const getPool = async (poolName: string, { signal }: CallOptions = {}): Promise<StoredPool> =>
@@ -458,6 +489,10 @@ function poolPath(poolName: string): string {
 
 function ifMatchHeader(etag: string | undefined): Record<string, string> {
   return etag === undefined ? {} : { 'if-match': etag };
+}
+
+function positive(value: string | null): number | undefined {
+  return value !== null && /^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined;
 }
 
 type Parameters = readonly (readonly [string, readonly string[]])[];

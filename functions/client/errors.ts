@@ -31,13 +31,22 @@ export class ApiError extends Error {
    * 5xx. What the service refuses then may be what that try has done.
    */
   readonly possiblyApplied: boolean;
+  /** How long the service asks to be left alone; 0 if it does not say. */
+  readonly retryAfterMs: number;
 
-  constructor(problem: Problem, { possiblyApplied = false }: { readonly possiblyApplied?: boolean } = {}) {
+  constructor(
+    problem: Problem,
+    {
+      possiblyApplied = false,
+      retryAfterMs = 0,
+    }: { readonly possiblyApplied?: boolean; readonly retryAfterMs?: number } = {},
+  ) {
     super(`[${problem.code}] ${problem.detail}`);
     this.status = problem.status;
     this.code = problem.code;
     this.problem = problem;
     this.possiblyApplied = possiblyApplied;
+    this.retryAfterMs = retryAfterMs;
   }
 
   /** Whether the same request can succeed later: 408, 429 and 5xx. */

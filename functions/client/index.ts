@@ -19,6 +19,7 @@ export {
   type MapOptions,
   type MapResponse,
   type OmitOptions,
+  type PushHeaders,
   type PushOptions,
   type PutPoolOptions,
   type SyncOptions,

@@ -126,7 +126,7 @@ async function tryOnce(
           url,
           `the answer is ${answer.status} without problem details`,
         )
-      : new ApiError(problem, { possiblyApplied });
+      : new ApiError(problem, { possiblyApplied, retryAfterMs: retryAfterMs(answer.headers) });
   // A gateway in front of the service answers 502, 503 and 504 in its own words.
   const retryable = answer.status === 408 || answer.status === 429 || answer.status >= 500;
   if (!retryable) throw error;

@@ -34,7 +34,18 @@ export interface SnapshotInput {
   /** When the facts were cut. */
   readonly collectedAtMs: number;
   readonly counter: bigint;
+  readonly exclusions?: Exclusions;
 }
+
+/** What a service refused of an earlier snapshot, so that the rest is accepted. */
+export interface Exclusions {
+  /** Jobs that are left out; what they hold is external use. */
+  readonly jobs: ReadonlySet<string>;
+  /** Nodes that are counted, and wholly unavailable. */
+  readonly nodes: ReadonlySet<string>;
+}
+
+const NO_EXCLUSIONS: Exclusions = { jobs: new Set(), nodes: new Set() };
 
 export interface SnapshotResult {
   readonly snapshot: ClusterResourceMap;
@@ -42,6 +53,8 @@ export interface SnapshotResult {
   readonly memory: Memory;
   /** What is left out or counted otherwise, in the order of the objects. */
   readonly notes: readonly Note[];
+  /** Which object a path of a finding is about: by pool, node type and entry of `in_use`. */
+  readonly nodesInUse: readonly (readonly (readonly string[])[])[];
 }
 
 /** @throws TypeError if neither the settings nor the facts have an id for the cluster */
@@ -51,6 +64,7 @@ export function snapshotOf({
   memory,
   collectedAtMs,
   counter,
+  exclusions = NO_EXCLUSIONS,
 }: SnapshotInput): SnapshotResult {
   const notes: Note[] = [];
   const sorted = inOrder(facts);
@@ -94,7 +108,11 @@ export function snapshotOf({
     },
     notes,
   );
-  const chains = withinNodes(all, typeOfNode, notes);
+  const chains = withinNodes(
+    all.filter((chain) => !isExcluded(chain, exclusions)),
+    typeOfNode,
+    notes,
+  );
   const { jobs, ranked } = jobsOf(chains, { workloads, autoscalers: sorted.autoscalers, nodes });
 
   const allocations = allocationsByNode(ranked);
@@ -104,6 +122,7 @@ export function snapshotOf({
   const cloud = cloudBounds(sorted.cloudGroups, sorted.nodes, poolOf);
 
   const capacityPools: MessageInitShape<typeof CapacityPoolSchema>[] = [];
+  const nodesInUse: string[][][] = [];
   for (const poolId of [...poolIds].sort(compareText)) {
     const ofPool = [...types.values()]
       .filter((type) => type.poolId === poolId && (settings.nodesWithoutAccelerators || type.per > 0))
@@ -111,6 +130,7 @@ export function snapshotOf({
     if (ofPool.length === 0 && !groups.has(poolId)) continue;
     const nodesOfPool = ofPool.reduce((sum, type) => sum + type.nodes.length, 0);
     const { autoscaling = false, min, max, maxAccelerators } = bounds.get(poolId) ?? {};
+    const inUseOfPool: string[][] = [];
     capacityPools.push({
       id: poolId,
       autoscalingEnabled: autoscaling,
@@ -119,20 +139,32 @@ export function snapshotOf({
       ...(maxAccelerators === undefined ? {} : { maxAccelerators }),
       nodeTypes: ofPool.map((type) => {
         const pending = pendingNodes(type, ofPool.length === 1, sorted, groups, cloud, nodesOfPool);
-        const inUse = type.nodes.flatMap((each) =>
-          occupancyOf(
-            each,
-            type,
-            dra,
-            holdings,
-            allocations.get(each.node.name) ?? [],
-            settings,
-            groups.get(poolId),
-          ),
+        const entries = type.nodes.flatMap((each) => {
+          const occupancy = exclusions.nodes.has(each.node.name)
+            ? { unavailableAccelerators: type.per }
+            : occupancyOf(
+                each,
+                type,
+                dra,
+                holdings,
+                allocations.get(each.node.name) ?? [],
+                settings,
+                groups.get(poolId),
+              );
+          return occupancy === undefined || (exclusions.nodes.has(each.node.name) && type.per === 0)
+            ? []
+            : [{ name: each.node.name, occupancy }];
+        });
+        inUseOfPool.push(entries.map(({ name }) => name));
+        return nodeTypeMessage(
+          type,
+          entries.map(({ occupancy }) => occupancy),
+          pending,
+          settings,
         );
-        return nodeTypeMessage(type, inUse, pending, settings);
       }),
     });
+    nodesInUse.push(inUseOfPool);
   }
 
   const snapshot = create(ClusterResourceMapSchema, {
@@ -150,6 +182,7 @@ export function snapshotOf({
   return {
     snapshot,
     memory: { nodeTypes: remembered, nodeDevices, devicePools: dra.pools },
+    nodesInUse,
     notes: notes.sort((a, b) => compareText(a.object, b.object) || compareText(a.message, b.message)),
   };
 }
@@ -222,6 +255,10 @@ function noteOtherDevices(
       });
     }
   }
+}
+
+function isExcluded({ identity, pods }: Chain, { jobs, nodes }: Exclusions): boolean {
+  return jobs.has(identity.jobId) || pods.some(({ node }) => node !== undefined && nodes.has(node));
 }
 
 /** Leaves out the newest chains of nodes where more is bound than there is. */
@@ -321,7 +358,7 @@ function occupancyOf(
   allocations: readonly Allocation[],
   settings: AgentSettings,
   group: NodeGroupFacts | undefined,
-): readonly MessageInitShape<typeof NodeOccupancySchema>[] {
+): MessageInitShape<typeof NodeOccupancySchema> | undefined {
   const { node, sharing, resource } = typed;
   const of = holdings.onNode(node.name);
   const tolerations = [...settings.tolerations, ...(poolSettings(settings, type.poolId).tolerations ?? [])];
@@ -340,14 +377,12 @@ function occupancyOf(
       return numbersOf(type.per, open ? usable : 0, heldOn(of) + of.unnamed, 0, allocated);
     },
   }[sharing]();
-  if (allocations.length === 0 && external === 0 && unavailable === 0) return [];
-  return [
-    {
-      allocations: [...allocations].sort((a, b) => compareText(a.pod, b.pod)).map(({ message }) => message),
-      externalAcceleratorsInUse: external,
-      unavailableAccelerators: unavailable,
-    },
-  ];
+  if (allocations.length === 0 && external === 0 && unavailable === 0) return undefined;
+  return {
+    allocations: [...allocations].sort((a, b) => compareText(a.pod, b.pod)).map(({ message }) => message),
+    externalAcceleratorsInUse: external,
+    unavailableAccelerators: unavailable,
+  };
 }
 
 function heldOn({ pods }: NodeHoldings): number {
