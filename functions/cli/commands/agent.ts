@@ -85,15 +85,13 @@ export function agentCommand(): Command {
       } else throw agentFailure(error);
     }
   });
-  // What stands behind a subcommand is the subcommand's, `--url` too.
-  return command.enablePositionalOptions().addCommand(manifestCommand()).addCommand(schemaCommand());
+  return command.addCommand(manifestCommand()).addCommand(schemaCommand());
 }
 
 function manifestCommand(): Command {
   return new Command('manifest')
     .description('print what runs the agent in a cluster, for kubectl apply -f -')
-    .requiredOption('-u, --url <url>', 'the service, as the cluster reaches it')
-    .option('--cluster <id>', 'the id of the cluster; the UID of the namespace kube-system if not given')
+    .configureHelp({ showGlobalOptions: true })
     .option('--namespace <name>', 'where it runs', 'resource-map')
     .option(
       '--image <image>',
@@ -102,8 +100,14 @@ function manifestCommand(): Command {
     )
     .option('--audience <name>', 'of its token, as the service registers it', 'resource-map')
     .option('--replicas <count>', 'of which one pushes', count, 1)
-    .option('--settings <file>', 'settings of the agent, which are checked and put into a ConfigMap')
-    .action(async (options: ManifestOptions) => {
+    .addHelpText(
+      'after',
+      '\n--url is the service as the cluster reaches it. --settings is checked, and put into a ConfigMap.',
+    )
+    .action(async (_: unknown, manifest: Command) => {
+      const options: ManifestOptions = manifest.optsWithGlobals();
+      if (manifest.parent?.getOptionValueSource('url') === 'default')
+        throw new UsageError('Name the service, as the cluster reaches it, with --url.');
       const [{ manifestOf }, { readSettingsFile }] = await Promise.all([
         import('../../agent/manifest.ts'),
         import('../../agent/settings-file.ts'),

@@ -1,0 +1,420 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WorkloadPhase } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { freeOf, PLATFORMS, Scenario } from './scenario.ts';
+
+let played: Scenario;
+beforeAll(async () => {
+  const { CONTROL_PLANE_BIN: bin, CONTROL_PLANE_FOLDER: folder } = process.env;
+  if (bin === undefined || folder === undefined) throw new Error('Run it by npm run test:kubernetes.');
+  played = await Scenario.start(bin, folder);
+});
+afterAll(async () => played?.stop());
+
+const GPU = 'nvidia.com/gpu';
+const node = (name: string) => `/api/v1/nodes/${name}`;
+const pods = '/api/v1/namespaces/default/pods';
+const nameOf = (i: number) => `n${String(i).padStart(3, '0')}`;
+
+function nodeObject(i: number): object {
+  const platform = PLATFORMS[i % PLATFORMS.length] ?? '';
+  // One in eight has no accelerators; one in five of the others has lost one.
+  const per = i % 8 === 7 ? 0 : i % 3 === 0 ? 4 : 8;
+  const healthy = per > 0 && i % 5 === 4 ? per - 1 : per;
+  const devices = (count: number) => (per === 0 ? {} : { [GPU]: String(count) });
+  return {
+    metadata: {
+      name: nameOf(i),
+      labels: {
+        [platform]: `pool-${i % PLATFORMS.length}`,
+        'node.kubernetes.io/instance-type': per === 0 ? 'cpu' : `gpu-${per}`,
+        'topology.kubernetes.io/zone': `z${i % 2}`,
+        'kubernetes.io/hostname': nameOf(i),
+      },
+    },
+    spec: { ...(i % 10 === 9 ? { taints: [{ key: GPU, effect: 'NoSchedule' }] } : {}) },
+    status: {
+      capacity: { cpu: '64', memory: '512Gi', pods: '110', ...devices(per) },
+      allocatable: { cpu: '64', memory: '512Gi', pods: '110', ...devices(healthy) },
+    },
+  };
+}
+
+function podObject(name: string, gpus: number, more: { labels?: object; spec?: object } = {}): object {
+  return {
+    metadata: { name, labels: more.labels ?? {} },
+    spec: {
+      containers: [
+        {
+          name: 'work',
+          image: 'registry.example/work:1',
+          env: [{ name: 'PASSWORD', value: 'not-for-the-map' }],
+          resources: gpus === 0 ? { requests: { cpu: '10m' } } : { limits: { [GPU]: String(gpus) } },
+        },
+      ],
+      tolerations: [{ key: GPU, operator: 'Exists' }],
+      ...more.spec,
+    },
+  };
+}
+
+async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < items.length; i += 20) await Promise.all(items.slice(i, i + 20).map(work));
+}
+
+const range = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+test('200 nodes of several platforms are in the map, before the first pod', async () => {
+  await inTurns(range(200), async (i) => played.plane.must('POST', '/api/v1/nodes', nodeObject(i)));
+  await played.projectTokens();
+  await played.startAgent();
+  const snapshot = await played.agree(60);
+  expect(snapshot.capacityPools.map(({ id }) => id)).toEqual(['pool-0', 'pool-1', 'pool-2', 'pool-3']);
+  expect(
+    snapshot.capacityPools
+      .flatMap(({ nodeTypes }) => nodeTypes)
+      .reduce((sum, { totalCount }) => sum + totalCount, 0),
+  ).toBe(200);
+  expect(snapshot.apiResources.find(({ kind }) => kind === 'ResourceClaim')?.servedVersions).toContain('v1');
+  expect(snapshot.installedComponents).toContainEqual(
+    expect.objectContaining({ name: 'kube-apiserver', version: 'v1.37.2' }),
+  );
+  expect(await played.status(0, '/healthz')).toBe(200);
+  expect(await played.status(0, '/readyz')).toBe(200);
+});
+
+test('pods that the scheduler places hold what they ask for, init containers and sidecars too', async () => {
+  await inTurns(range(150), async (i) =>
+    played.plane.must('POST', pods, podObject(`p${i}`, [1, 2, 4, 8][i % 4] ?? 1)),
+  );
+  await played.plane.must(
+    'POST',
+    pods,
+    podObject('init', 1, {
+      spec: { initContainers: [{ name: 'i', image: 'x', resources: { limits: { [GPU]: '3' } } }] },
+    }),
+  );
+  await played.plane.must(
+    'POST',
+    pods,
+    podObject('sidecar', 1, {
+      spec: {
+        initContainers: [
+          { name: 's', image: 'x', restartPolicy: 'Always', resources: { limits: { [GPU]: '1' } } },
+        ],
+      },
+    }),
+  );
+  await played.agree();
+});
+
+test('a job that its deployer labelled is managed, the rest is external', async () => {
+  const labels = (chain: number, index: number) => ({
+    'tandemn.com/job-id': 'llama',
+    'tandemn.com/rank-id': 'decode',
+    'tandemn.com/chain-id': `c${chain}`,
+    'tandemn.com/pod-index': String(index),
+  });
+  const selector = {
+    'node.kubernetes.io/instance-type': 'gpu-8',
+    'eks.amazonaws.com/nodegroup': 'pool-0',
+    'topology.kubernetes.io/zone': 'z0',
+  };
+  await inTurns(range(4), async (i) =>
+    played.plane.must(
+      'POST',
+      pods,
+      podObject(`llama-${i}`, 2, {
+        labels: labels(Math.floor(i / 2), i % 2),
+        spec: { nodeSelector: selector },
+      }),
+    ),
+  );
+  await played.agree();
+  let snapshot = await played.agree();
+  await expect
+    .poll(
+      async () => {
+        snapshot = await played.agree();
+        return snapshot.jobs.map(({ jobId, status }) => [jobId, status?.phase]);
+      },
+      { timeout: 30_000 },
+    )
+    .toEqual([['llama', WorkloadPhase.RUNNING]]);
+  const [rank] = snapshot.jobs[0]?.ranks ?? [];
+  expect(rank?.rankId).toBe('decode');
+  expect(rank?.podRequirements.map(({ poolId, acceleratorCount }) => [poolId, acceleratorCount])).toEqual([
+    ['pool-0', 2],
+    ['pool-0', 2],
+  ]);
+  expect(rank?.chains.map(({ chainId }) => chainId)).toEqual(['c0', 'c1']);
+  expect(
+    JSON.stringify(snapshot, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
+  ).not.toContain('not-for-the-map');
+});
+
+test('cordons, taints and nodes that are not ready', async () => {
+  await inTurns(range(12), async (i) =>
+    played.plane.patch(node(nameOf(i)), { spec: { unschedulable: true } }),
+  );
+  await inTurns(range(6), async (i) =>
+    played.plane.patch(node(nameOf(20 + i)), {
+      spec: { taints: [{ key: 'team', value: 'x', effect: 'NoSchedule' }] },
+    }),
+  );
+  await inTurns(range(6), async (i) =>
+    played.plane.patch(`${node(nameOf(30 + i))}/status`, {
+      status: {
+        conditions: [
+          { type: 'Ready', status: i % 2 === 0 ? 'False' : 'Unknown', reason: 'Test', message: 'x' },
+        ],
+      },
+    }),
+  );
+  await played.agree();
+  await inTurns(range(12), async (i) =>
+    played.plane.patch(node(nameOf(i)), { spec: { unschedulable: null } }),
+  );
+  await played.agree();
+});
+
+test('devices that are lost, all of a node too', async () => {
+  await inTurns(range(5), async (i) =>
+    played.plane.patch(`${node(nameOf(40 + i))}/status`, { status: { allocatable: { [GPU]: '2' } } }),
+  );
+  await inTurns(range(3), async (i) =>
+    played.plane.patch(`${node(nameOf(48 + i))}/status`, {
+      status: { capacity: { [GPU]: null }, allocatable: { [GPU]: null } },
+    }),
+  );
+  const snapshot = await played.agree();
+  // They are unavailable and not absent: their types stay what they were.
+  expect(
+    snapshot.capacityPools
+      .flatMap(({ nodeTypes }) => nodeTypes.map((type) => type.acceleratorsPerNode))
+      .sort(),
+  ).toEqual(expect.arrayContaining([0, 4, 8]));
+  expect(
+    new Set(
+      snapshot.capacityPools.flatMap(({ nodeTypes }) => nodeTypes.map((type) => type.acceleratorsPerNode)),
+    ),
+  ).toEqual(new Set([0, 4, 8]));
+});
+
+test('pods and nodes that are deleted', async () => {
+  await inTurns(range(60), async (i) =>
+    played.plane.must('DELETE', `${pods}/p${i}`, { gracePeriodSeconds: 1 }),
+  );
+  await inTurns(range(5), async (i) => played.plane.must('DELETE', node(nameOf(195 + i))));
+  await played.agree();
+});
+
+test('preemption: the victims go, and the map follows', async () => {
+  await played.plane.must('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', {
+    metadata: { name: 'high' },
+    value: 1_000,
+  });
+  const selector = { 'kubernetes.io/hostname': nameOf(64) };
+  await played.plane.must('POST', pods, podObject('victim', 8, { spec: { nodeSelector: selector } }));
+  await played.plane.must(
+    'POST',
+    pods,
+    podObject('preemptor', 8, { spec: { nodeSelector: selector, priorityClassName: 'high' } }),
+  );
+  await expect
+    .poll(
+      async () =>
+        ((await played.plane.must('GET', `${pods}/preemptor`)) as { spec: { nodeName?: string } }).spec
+          .nodeName,
+      { timeout: 60_000 },
+    )
+    .toBe(nameOf(64));
+  await played.agree();
+});
+
+test('devices of DRA, by claims, also for requests of extended resources', async () => {
+  await inTurns(range(4), async (i) => {
+    const name = `dra${i}`;
+    await played.plane.must('POST', '/api/v1/nodes', {
+      metadata: { name, labels: { 'karpenter.sh/nodepool': 'dra', 'kubernetes.io/hostname': name } },
+      status: {
+        capacity: { cpu: '64', memory: '512Gi', pods: '110' },
+        allocatable: { cpu: '64', memory: '512Gi', pods: '110' },
+      },
+    });
+    await played.plane.must('POST', '/apis/resource.k8s.io/v1/resourceslices', {
+      metadata: { name: `${name}-gpu` },
+      spec: {
+        driver: 'gpu.nvidia.com',
+        nodeName: name,
+        pool: { name, generation: 1, resourceSliceCount: 1 },
+        devices: range(4).map((device) => ({
+          name: `${name}-gpu-${device}`,
+          attributes: { type: { string: 'gpu' }, productName: { string: 'NVIDIA H100 80GB HBM3' } },
+          ...(i === 3 && device === 0 ? { taints: [{ key: 'broken', effect: 'NoSchedule' }] } : {}),
+        })),
+      },
+    });
+  });
+  await played.plane.must('POST', '/apis/resource.k8s.io/v1/deviceclasses', {
+    metadata: { name: 'gpu.nvidia.com' },
+    spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.nvidia.com"' } }] },
+  });
+  await played.agree();
+  await inTurns(range(5), async (i) => {
+    await played.plane.must('POST', '/apis/resource.k8s.io/v1/namespaces/default/resourceclaims', {
+      metadata: { name: `claim${i}` },
+      spec: {
+        devices: {
+          requests: [
+            {
+              name: 'gpu',
+              exactly: {
+                deviceClassName: 'gpu.nvidia.com',
+                allocationMode: 'ExactCount',
+                count: 1 + (i % 2),
+              },
+            },
+          ],
+        },
+      },
+    });
+    await played.plane.must(
+      'POST',
+      pods,
+      podObject(`dra-pod-${i}`, 0, {
+        spec: {
+          nodeSelector: { 'karpenter.sh/nodepool': 'dra' },
+          resourceClaims: [{ name: 'gpu', resourceClaimName: `claim${i}` }],
+        },
+      }),
+    );
+  });
+  await expect
+    .poll(
+      async () =>
+        (await played.state()).claims.filter(({ status }) => status?.allocation !== undefined).length,
+      { timeout: 60_000 },
+    )
+    .toBe(5);
+  const snapshot = await played.agree();
+  const [type] = snapshot.capacityPools.find(({ id }) => id === 'dra')?.nodeTypes ?? [];
+  expect(type).toMatchObject({
+    acceleratorsPerNode: 4,
+    totalCount: 4,
+    acceleratorModel: 'NVIDIA-H100-80GB-HBM3',
+  });
+  expect(freeOf(snapshot).dra?.reduce((sum, free) => sum + free, 0)).toBe(15 - 7);
+});
+
+test('a flood of pods without accelerators changes nothing, and costs no push', async () => {
+  const before = await played.metric(0, 'resource_map_agent_pushes_total{outcome="accepted"}');
+  const started = performance.now();
+  await inTurns(range(400), async (i) => played.plane.must('POST', pods, podObject(`cpu${i}`, 0)));
+  await inTurns(range(400), async (i) =>
+    played.plane.must('DELETE', `${pods}/cpu${i}`, { gracePeriodSeconds: 0 }),
+  );
+  const seconds = (performance.now() - started) / 1_000;
+  await played.agree();
+  const after = await played.metric(0, 'resource_map_agent_pushes_total{outcome="accepted"}');
+  // Heartbeats, every 5 s, and nothing else.
+  expect((after ?? 0) - (before ?? 0)).toBeLessThanOrEqual(Math.ceil((seconds + 5) / 5) + 2);
+});
+
+/** Watches what the map says while nothing in the cluster changes: it may say only that. */
+async function watchMap(during: () => Promise<unknown>): Promise<Set<string>> {
+  const seen = new Set<string>();
+  let over = false;
+  const watching = (async () => {
+    while (!over) {
+      const snapshot = await played.snapshot().catch(() => undefined);
+      if (snapshot !== undefined) seen.add(JSON.stringify(freeOf(snapshot)));
+      await sleep(100);
+    }
+  })();
+  await during();
+  over = true;
+  await watching;
+  return seen;
+}
+
+test('the API server is killed and comes back: the map says nothing else meanwhile', async () => {
+  const truth = JSON.stringify(freeOf(await played.agree()));
+  const seen = await watchMap(async () => {
+    await played.plane.killApiServer();
+    await sleep(3_000);
+    expect(await played.status(0, '/readyz')).toBe(503);
+    await played.plane.startApiServer();
+    await expect.poll(async () => played.status(0, '/readyz'), { timeout: 60_000 }).toBe(200);
+    await sleep(1_000);
+  });
+  expect([...seen]).toEqual([truth]);
+  await played.plane.must('POST', pods, podObject('after-restart', 1));
+  await played.agree();
+});
+
+test('the history of watches is gone (410): everything is listed again', async () => {
+  const [agent] = played.agents;
+  agent?.signal('SIGSTOP');
+  await inTurns(range(40), async (i) => played.plane.must('POST', pods, podObject(`gone${i}`, 1)));
+  await inTurns(range(20), async (i) =>
+    played.plane.must('DELETE', `${pods}/p${60 + i}`, { gracePeriodSeconds: 0 }),
+  );
+  await played.plane.killApiServer();
+  await played.plane.startApiServer();
+  await played.plane.compact();
+  agent?.signal('SIGCONT');
+  await played.agree(60);
+  expect(
+    await played.metric(0, 'resource_map_agent_watch_restarts_total{kind="pods",reason="relist"}'),
+  ).toBeGreaterThan(0);
+});
+
+test('tokens are rotated, and so is the key that signs them', async () => {
+  await played.plane.killApiServer();
+  played.plane.newSigningKey();
+  await played.plane.startApiServer();
+  await played.projectTokens();
+  await played.plane.must('POST', pods, podObject('after-rotation', 1));
+  await played.agree(90);
+});
+
+test('the service is away: the newest state is pushed once it is back, not the states between', async () => {
+  await played.service.program.stop('SIGKILL');
+  for (const i of range(8)) {
+    await played.plane.must('POST', pods, podObject(`away${i}`, 1));
+    await sleep(1_000);
+  }
+  const before = await played.metric(0, 'resource_map_agent_pushes_total{outcome="accepted"}');
+  played.service.program.start();
+  await played.service.ready();
+  await played.agree(60);
+  const after = await played.metric(0, 'resource_map_agent_pushes_total{outcome="accepted"}');
+  expect((after ?? 0) - (before ?? 0)).toBeLessThanOrEqual(4);
+});
+
+test('of two agents one pushes; the other takes over when that one hangs, which then pushes nothing old', async () => {
+  await played.startAgent();
+  const [first] = played.agents;
+  await expect.poll(async () => played.status(1, '/readyz').catch(() => 0), { timeout: 30_000 }).toBe(200);
+  expect(await played.metric(1, 'resource_map_agent_pushes_total{outcome="accepted"}')).toBeUndefined();
+  first?.signal('SIGSTOP');
+  await played.plane.must('POST', pods, podObject('takeover', 1));
+  await played.agree(60);
+  expect(await played.metric(1, 'resource_map_agent_leader')).toBe(1);
+  const truth = JSON.stringify(freeOf(await played.agree()));
+  const seen = await watchMap(async () => {
+    first?.signal('SIGCONT');
+    await sleep(8_000);
+  });
+  expect([...seen]).toEqual([truth]);
+  expect(await played.metric(0, 'resource_map_agent_leader')).toBe(0);
+});
+
+test('an agent that is told to end ends at once, and the other goes on', async () => {
+  const [first, second] = played.agents;
+  expect(await second?.stop()).toBeLessThan(3_000);
+  await played.plane.must('POST', pods, podObject('after-end', 1));
+  await played.agree(60);
+  expect(await first?.stop()).toBeLessThan(3_000);
+});
