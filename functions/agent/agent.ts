@@ -1,6 +1,7 @@
 /** `rmap agent`: keeps the service's map of one cluster as the cluster is. */
 
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { type Client, type ClientOptions, createClient } from '../client/client.ts';
 import { ApiError } from '../client/errors.ts';
@@ -32,6 +33,8 @@ export interface AgentOptions {
   readonly onListening?: (port: number) => void;
   readonly silenceMs?: number;
 }
+
+const MAX_LISTENERS = 100;
 
 /** How long the end of an agent may take: a pod that is stopped is killed soon. */
 const FAREWELL_MS = 5_000;
@@ -76,6 +79,8 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
 
   const stop = new AbortController();
   const ended = AbortSignal.any([signal, stop.signal]);
+  // A listener for each kind that is watched, and some more: that is no leak.
+  setMaxListeners(MAX_LISTENERS, ended);
   const lease =
     options.lease === undefined
       ? undefined

@@ -150,7 +150,10 @@ export class Pusher {
   ): Promise<void> {
     const { client, metrics, log, heartbeatMs } = this.#options;
     const leftMs = leaseEnd === undefined ? PUSH_TIMEOUT_MS : Math.max(1, leaseEnd - performance.now());
-    const ended = AbortSignal.any([signal, AbortSignal.timeout(Math.min(PUSH_TIMEOUT_MS, leftMs))]);
+    const ended = AbortSignal.any([
+      signal,
+      AbortSignal.timeout(Math.ceil(Math.min(PUSH_TIMEOUT_MS, leftMs))),
+    ]);
     const observed = this.#tokens.findLast(({ receivedMs }) => receivedMs < completeUntilMs)?.token;
     let said: PushHeaders | undefined;
     try {

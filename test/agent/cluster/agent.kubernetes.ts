@@ -214,8 +214,8 @@ test('preemption: the victims go, and the map follows', async () => {
     metadata: { name: 'high' },
     value: 1_000,
   });
-  const selector = { 'kubernetes.io/hostname': nameOf(64) };
-  await played.plane.must('POST', pods, podObject('victim', 8, { spec: { nodeSelector: selector } }));
+  const selector = { 'kubernetes.io/hostname': nameOf(65) };
+  await played.plane.must('POST', pods, podObject('victim', 4, { spec: { nodeSelector: selector } }));
   await played.plane.must(
     'POST',
     pods,
@@ -228,7 +228,7 @@ test('preemption: the victims go, and the map follows', async () => {
           .nodeName,
       { timeout: 60_000 },
     )
-    .toBe(nameOf(64));
+    .toBe(nameOf(65));
   await played.agree();
 });
 

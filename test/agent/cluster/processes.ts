@@ -1,10 +1,11 @@
 /** The service and the agent as they are shipped: processes, which can be killed and stopped. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { newToken, tokenDigest } from '../../../functions/auth/static-token.ts';
+import { endsWithUs } from '../control-plane/control-plane.ts';
 
 const dist = (file: string) => fileURLToPath(new URL(`../../../dist/${file}`, import.meta.url));
 export const RMAP = dist('cli/rmap.js');
@@ -21,7 +22,7 @@ export class Program {
 
   start(): void {
     const log = openSync(this.#log, 'a');
-    this.#child = spawn(process.execPath, this.#command, { stdio: ['ignore', log, log] });
+    this.#child = endsWithUs(spawn(process.execPath, this.#command, { stdio: ['ignore', log, log] }));
     closeSync(log);
   }
 
@@ -57,8 +58,8 @@ export interface Service {
 }
 
 export function serviceIn(folder: string, port: number): Service {
-  const adminToken = randomBytes(32).toString('base64url');
-  const digest = createHash('sha256').update(adminToken).digest('hex');
+  const adminToken = newToken();
+  const digest = tokenDigest(adminToken);
   const url = `http://127.0.0.1:${port}`;
   const program = new Program(join(folder, 'service.log'), [
     dist('local/main.js'),

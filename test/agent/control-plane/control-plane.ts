@@ -1,6 +1,6 @@
 /** A real control plane on loopback: etcd, kube-apiserver, kube-scheduler, and kwok for kubelets. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import net from 'node:net';
@@ -204,7 +204,9 @@ export class ControlPlane {
 
   #launch(name: string, args: readonly string[]): void {
     const log = openSync(join(this.folder, `${name}.log`), 'a');
-    const child = spawn(join(this.#bin, name), args, { stdio: ['ignore', log, log], cwd: this.folder });
+    const child = endsWithUs(
+      spawn(join(this.#bin, name), args, { stdio: ['ignore', log, log], cwd: this.folder }),
+    );
     closeSync(log);
     this.#processes.set(name, child);
   }
@@ -313,17 +315,34 @@ function openssl(...args: readonly string[]): void {
   execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
+/** Below what the system gives to connections: between the look and the use nobody else takes them. */
+const PORTS = { first: 20_000, count: 12_000 };
+
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => net.createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once('error', reject);
-          server.listen(0, '127.0.0.1', () => resolve((server.address() as net.AddressInfo).port));
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = PORTS.first + randomInt(PORTS.count);
+    if (await isFree(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+const started = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of started) child.kill('SIGKILL');
+});
+
+/** Ends with this process, however that ends. */
+export function endsWithUs(child: ChildProcess): ChildProcess {
+  started.add(child);
+  child.once('exit', () => started.delete(child));
+  return child;
 }
