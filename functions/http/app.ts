@@ -7,6 +7,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requestId } from 'hono/request-id';
 import type { Principal } from '../auth/principal.ts';
 import { ResourceMapError } from '../core/errors.ts';
+import { REQUEST_DEADLINE_MS, withDeadline } from '../runtime/deadline.ts';
 import { duringRequest, type Telemetry } from '../runtime/telemetry.ts';
 import { undecodedPath } from './cluster-path.ts';
 import { type Access, guard } from './guard.ts';
@@ -40,6 +41,7 @@ export function createApp(
   const app = new Hono<AppEnv>({ getPath: undecodedPath });
   app.use(requestId());
   app.use((c, next) => duringRequest(c.get('requestId'), next));
+  app.use((_c, next) => withDeadline(REQUEST_DEADLINE_MS, next));
   app.use(async (c, next) => {
     const share = memory.open();
     c.set('memory', share);

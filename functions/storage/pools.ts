@@ -14,6 +14,7 @@ import {
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
+  type PutItemCommandOutput,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
@@ -51,6 +52,8 @@ const MAX_IN_VALUES = 100;
 const NOTHING_THERE = 'attribute_not_exists(poolName)';
 const SOMETHING_THERE = 'attribute_exists(poolName)';
 const DONE_BEFORE = 'version = :new';
+
+type ResponseMetadata = PutItemCommandOutput['$metadata'];
 
 type Item = Record<string, AttributeValue>;
 
@@ -125,8 +128,11 @@ export class PoolStore {
       );
       return { outcome: before === undefined ? 'created' : 'replaced', version };
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return { outcome: 'refused' };
-      throw error;
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      if (wasRepeated(error) && (await this.read(pool.poolName))?.version === version) {
+        return { outcome: condition.kind === 'absent' ? 'created' : 'replaced', version };
+      }
+      return { outcome: 'refused' };
     }
   }
 
@@ -138,7 +144,7 @@ export class PoolStore {
   async remove(poolName: string, versions?: readonly string[]): Promise<'removed' | 'absent' | 'refused'> {
     const expected = versions === undefined ? undefined : oneOf(versions);
     try {
-      const { Attributes: before } = await this.client.send(
+      const { Attributes: before, $metadata } = await this.client.send(
         new DeleteItemCommand({
           TableName: this.table,
           Key: keyOf(poolName),
@@ -151,12 +157,17 @@ export class PoolStore {
           ReturnValues: 'ALL_OLD',
         }),
       );
-      return before === undefined ? 'absent' : 'removed';
+      return before === undefined && !wasRepeated({ $metadata }) ? 'absent' : 'removed';
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return 'refused';
-      throw error;
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      return wasRepeated(error) && (await this.read(poolName)) === undefined ? 'removed' : 'refused';
     }
   }
+}
+
+/** Whether the SDK sent a command more than once, so that an earlier attempt may have been carried out. */
+function wasRepeated({ $metadata }: { readonly $metadata: ResponseMetadata }): boolean {
+  return ($metadata.attempts ?? 1) > 1;
 }
 
 function tooManyPools(maxBytes: number): ResourceMapError {

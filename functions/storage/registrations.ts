@@ -4,6 +4,7 @@
  * could not promise.
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type AttributeValue,
   ConditionalCheckFailedException,
@@ -83,21 +84,24 @@ export class RegistrationStore {
     if (registration.match.kind === 'subject') return (await this.add(registration)) ? 'added' : 'exists';
     const added = registration as AttributeRegistration;
     const { issuer, audience, keys } = registration;
-    return this.#changeAttributes(
-      issuer,
-      audience,
-      (before): AttributeRegistrations | Exclude<Added, 'added'> => {
-        const registrations = before?.registrations ?? [];
-        if (registrations.some(({ id }) => id === registration.id)) return 'exists';
-        if (registrations.length >= MAX_ATTRIBUTE_REGISTRATIONS) return 'too_many';
-        if (before !== undefined && JSON.stringify(before.keys) !== JSON.stringify(keys)) return 'other_keys';
-        const id = attributesId(issuer, audience);
-        return { kind: 'attributes', id, issuer, audience, keys, registrations: [...registrations, added] };
-      },
-    );
+    return this.#changeAttributes(issuer, audience, (before): AttributeRegistrations | Added => {
+      const registrations = before?.registrations ?? [];
+      const present = registrations.find(({ id }) => id === registration.id);
+      // As it is to be written: by an earlier attempt, whose response was lost.
+      if (present !== undefined) return isDeepStrictEqual(present, registration) ? 'added' : 'exists';
+      if (registrations.length >= MAX_ATTRIBUTE_REGISTRATIONS) return 'too_many';
+      if (before !== undefined && JSON.stringify(before.keys) !== JSON.stringify(keys)) return 'other_keys';
+      const id = attributesId(issuer, audience);
+      return { kind: 'attributes', id, issuer, audience, keys, registrations: [...registrations, added] };
+    });
   }
 
-  /** Keeps a new one. @returns false where its id exists: nothing is changed then */
+  /**
+   * Keeps a new one. One that is there already as it is to be written is what an earlier attempt
+   * of the SDK wrote, whose response was lost.
+   *
+   * @returns false where its id exists: nothing is changed then
+   */
   async add(record: Registration | StaticToken): Promise<boolean> {
     try {
       await this.client.send(
@@ -109,8 +113,8 @@ export class RegistrationStore {
       );
       return true;
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
-      throw error;
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      return isDeepStrictEqual(await this.#get(record.kind, record.id), record);
     }
   }
 

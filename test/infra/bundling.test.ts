@@ -34,14 +34,14 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 500_000,
-  map: 512_000,
-  plan: 614_000,
-  access: 435_000,
+  push: 508_000,
+  map: 522_000,
+  plan: 624_000,
+  access: 445_000,
   // Most of it is the OpenAPI document and the page, which are read when they are asked for.
   about: 292_000,
   notify: 320_000,
-  expire: 330_000,
+  expire: 334_000,
 };
 /** What the SDK asks for within a `try`: signatures for endpoints of several regions, which we have none of. */
 const OPTIONAL = new Set(['@aws-sdk/signature-v4-crt']);
