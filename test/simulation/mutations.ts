@@ -1,0 +1,192 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code.
+/**
+ * What the service's safety rests on, switched off one at a time. The simulation must find each
+ * within its number of seeds; where it cannot, `belt` says which other rule holds all the same.
+ */
+export interface Mutation {
+  readonly name: string;
+  readonly file: string;
+  /** Text that occurs exactly once in the file. */
+  readonly from: string;
+  readonly to: string;
+  /** Why it cannot be found: a second belt. */
+  readonly belt?: string;
+}
+
+const HEADS = 'functions/storage/heads.ts';
+const COMMIT = 'functions/storage/commit.ts';
+const CONTENTS = 'functions/storage/contents.ts';
+const DECIDE = 'functions/storage/decide.ts';
+const RETIRE = 'functions/storage/retire.ts';
+const SYNC = 'functions/core/map/sync.ts';
+const READER = 'functions/reading/map-reader.ts';
+const ANNOUNCE = 'functions/lambdas/notify/announce.ts';
+const PUBLISHER = 'functions/lambdas/notify/publisher.ts';
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'a new head overwrites one that is there',
+    file: HEADS,
+    from: 'seen === undefined ? noHeadYet :',
+    to: "seen === undefined ? 'attribute_not_exists(nothing)' :",
+  },
+  {
+    name: 'a head is replaced whatever it is by now',
+    file: HEADS,
+    from: '`${headIsTheOneRead} AND (${counterAdvances} OR (${samePushAgain}))`',
+    to: '`attribute_exists(clusterId)`',
+  },
+  {
+    name: 'a head is replaced though its counter moved',
+    file: HEADS,
+    from: '`${a.highWater} = :seenHighWater`,\n      seen?.omission',
+    to: '`attribute_exists(${a.highWater})`,\n      seen?.omission',
+    belt: 'The content must be the one that was read, and the counter must advance: only a content that went and came back between the read and the write could show it.',
+  },
+  {
+    name: 'a head is replaced though it left the map meanwhile',
+    file: HEADS,
+    from: '`attribute_not_exists(${a.omittedReason})`\n        : `attribute_exists(${a.omittedReason})`,',
+    to: '`attribute_exists(clusterId)`\n        : `attribute_exists(clusterId)`,',
+    belt: 'A push that meets an omission at its own counter is accepted after it all the same; only the time of its content is then older.',
+  },
+  {
+    name: 'the counter need not advance',
+    file: HEADS,
+    from: '`${headIsTheOneRead} AND (${counterAdvances} OR (${samePushAgain}))`',
+    to: '`${headIsTheOneRead}`',
+    belt: 'The head is the very one on which the decision was made, and the decision refuses counters that do not advance.',
+  },
+  {
+    name: 'a push of the same counter meets its own earlier copy as a conflict',
+    file: HEADS,
+    from: 'AND (${counterAdvances} OR (${samePushAgain}))`',
+    to: 'AND ${counterAdvances}`',
+    belt: 'The commit reads again and decides that the push is there already.',
+  },
+  {
+    name: 'a cluster is omitted though a push came meanwhile',
+    file: HEADS,
+    from: '`${noPushSince} AND ${stillIncluded}`',
+    to: 'stillIncluded',
+  },
+  {
+    name: 'a tombstone is lowered',
+    file: HEADS,
+    from: '`${noTombstoneYet} OR ${tombstoneIsNotHigher}`',
+    to: '`${noTombstoneYet} OR ${HEAD_ATTRIBUTES.highWater} >= :highWater OR ${tombstoneIsNotHigher}`',
+    belt: 'A head is above the tombstone of its cluster, since the push that made it read the tombstone; none is ever lower.',
+  },
+  {
+    name: 'a head is deleted though a push came meanwhile',
+    file: HEADS,
+    from: '`${noPushSince} AND ${sameOmission}`',
+    to: "'attribute_exists(clusterId)'",
+  },
+  {
+    name: 'the head is deleted before its tombstone is written',
+    file: RETIRE,
+    from: '  await heads.putTombstone({ clusterId, highWater, collectedAtNanos, contentId: body.contentId });\n  await heads.remove({ ...head, omission });',
+    to: '  await heads.remove({ ...head, omission });\n  await heads.putTombstone({ clusterId, highWater, collectedAtNanos, contentId: body.contentId });',
+  },
+  {
+    name: 'a retired cluster leaves no tombstone',
+    file: RETIRE,
+    from: '  await heads.putTombstone({ clusterId, highWater, collectedAtNanos, contentId: body.contentId });\n',
+    to: '',
+  },
+  {
+    name: 'a push does not ask for the tombstone',
+    file: COMMIT,
+    from: "  if (mark !== undefined) return { kind: 'retired', mark };\n",
+    to: '',
+  },
+  {
+    name: 'the map is read eventually consistent',
+    file: HEADS,
+    from: '          ConsistentRead: true,\n          // "shard"',
+    to: '          ConsistentRead: false,\n          // "shard"',
+  },
+  {
+    name: 'a head is read eventually consistent',
+    file: HEADS,
+    from: '        Key: { shard: { S: partition }, clusterId: { S: clusterId } },\n        ConsistentRead: true,',
+    to: '        Key: { shard: { S: partition }, clusterId: { S: clusterId } },\n        ConsistentRead: false,',
+  },
+  {
+    name: 'a counter below the mark is accepted',
+    file: DECIDE,
+    from: 'if (highWater === undefined || push.counter >= highWater) return;',
+    to: 'if (highWater === undefined || push.counter >= 0n) return;',
+    belt: 'The condition of the write refuses it; the push then ends in contention, and nothing goes back.',
+  },
+  {
+    name: 'a counter is used for two contents',
+    file: DECIDE,
+    from: 'if (!sameContent || push.collectedAtNanos !== last.collectedAtNanos) {',
+    to: 'if (push.collectedAtNanos === -1n) {',
+  },
+  {
+    name: 'other content passes for a refresh',
+    file: DECIDE,
+    from: 'const sameContent = last.contentId === push.contentId;',
+    to: 'const sameContent = true;',
+  },
+  {
+    name: 'a lost race is taken for a success',
+    file: COMMIT,
+    from: '      await backOff(CONFLICT_BACKOFF, attempt);\n      // Every engine',
+    to: '      return { decision, head: next };\n      // Every engine',
+  },
+  {
+    name: 'contents that are not seen yet are not asked for again',
+    file: CONTENTS,
+    from: 'if (missing.length === 0) return contents;\n    return new Map([...contents, ...(await this.#readParts(missing, true))]);',
+    to: 'return missing.length === 0 ? contents : contents;',
+  },
+  {
+    name: 'unprocessed keys are dropped',
+    file: CONTENTS,
+    from: 'pending = response.UnprocessedKeys?.[this.tables.contents]?.Keys ?? [];',
+    to: 'pending = [];',
+    belt: 'What is missing is asked for again, consistently, and the head is read again after that.',
+  },
+  {
+    name: 'changed content is reported as refreshed',
+    file: SYNC,
+    from: 'held !== undefined && held >= head.contentSinceCounter && held < head.counter',
+    to: 'held !== undefined && held < head.counter',
+  },
+  {
+    name: 'sync forgets what left the map',
+    file: SYNC,
+    from: 'const omitted = [...callerClock.keys()].filter((id) => !present.has(id)).sort(compareUtf8);',
+    to: 'const omitted = [...callerClock.keys()].filter((id) => id === "").sort(compareUtf8);',
+  },
+  {
+    name: 'a response that was cut says that it completes the map',
+    file: SYNC,
+    from: 'complete: changed.length === differing.length,',
+    to: 'complete: true,',
+  },
+  {
+    name: 'a head whose content is gone is not read again',
+    file: READER,
+    from: 'if (now !== undefined && now.omission === undefined) moved.set(head.clusterId, now);',
+    to: '',
+    belt: 'Contents outlive their heads by a day, which no request takes.',
+  },
+  {
+    name: 'records whose event failed are not given back to the stream',
+    file: ANNOUNCE,
+    from: 'batchItemFailures: sequenceNumbers(failed).map((itemIdentifier) => ({ itemIdentifier }))',
+    to: 'batchItemFailures: sequenceNumbers(failed.slice(0, 0)).map((itemIdentifier) => ({ itemIdentifier }))',
+  },
+  {
+    name: 'an event that failed is not sent again',
+    file: PUBLISHER,
+    from: "pending = pending.filter(({ index }) => deliveries.get(index)?.kind === 'failed');",
+    to: 'pending = [];',
+    belt: 'The record is given back to the stream, which sends it again.',
+  },
+];

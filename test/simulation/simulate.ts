@@ -1,0 +1,228 @@
+/** One seed: a world, its faults, its end, and what is wrong with it. */
+
+import { MapReplica } from '../../functions/client/replica.ts';
+import { sweep } from '../../functions/lambdas/expire/sweep.ts';
+import { Agent, clientOf, omit, pull, read, repeat } from './clients.ts';
+import { DynamoDbModel } from './dynamodb-model.ts';
+import { EventPath } from './events.ts';
+import { Faults } from './faults.ts';
+import type { Entry } from './history.ts';
+import { faultsOf } from './judge.ts';
+import { Service, SHAPES, TABLES } from './service.ts';
+import { variantOf } from './snapshots.ts';
+import { type Process, World } from './world.ts';
+
+export interface Outcome {
+  readonly seed: number;
+  /** Requests that reached an instance, the database or the bus. */
+  readonly operations: number;
+  /** Pushes that were acknowledged: a world in which nothing succeeds proves nothing. */
+  readonly acknowledged: number;
+  readonly restarts: number;
+  readonly wrongs: readonly string[];
+  readonly story: readonly string[];
+}
+
+/** Silence after which a cluster is omitted, and absence after which it is retired, in simulated time. */
+const MEMBERSHIP = { omitAfterMs: 20_000, retireAfterMs: 240_000 } as const;
+/** Four tries of a client, each with its timeout and its pause. */
+const LONGEST_CALL_MS = 200_000;
+/** What an instance logs of a cluster whose content is gone. */
+const CONTENT_LOST = / is not there or not whole\.$/;
+const QUIET = {
+  warn: () => undefined,
+  error: () => undefined,
+  count: () => undefined,
+  gauge: () => undefined,
+};
+
+/** @param untilMs simulated time that faults last; a shorter one shows how little it takes */
+export async function simulate(seed: number, tellsStory = false, untilMs = 60_000): Promise<Outcome> {
+  const world = new World(seed, tellsStory);
+  const { random01 } = world;
+  const faults = new Faults(world);
+  const model = new DynamoDbModel(SHAPES, faults);
+  const history: Entry[] = [];
+  let service: Service | undefined;
+  // Whatever is made may ask for the time and for chance, which only a running world has.
+  world.schedule(0, world.nature, () => {
+    service = new Service(world, model, faults, random01.integer(1, 3));
+  });
+  await world.run(0);
+  if (service === undefined) throw new Error('The service was not started.');
+  const deps = { world, service, history };
+  const events = new EventPath(world, model, faults);
+
+  let ending = false;
+  const process = (name: string): Process => ({ name, alive: true, skewMs: random01.integer(-100, 100) });
+  const clusterIds = ['a', 'b', 'c'].slice(0, random01.integer(1, 3));
+  const agents = clusterIds.flatMap((clusterId) =>
+    Array.from({ length: random01.pick([1, 1, 2]) }, (_, i) => {
+      const by = process(`agent ${i + 1} of ${clusterId}`);
+      return new Agent(deps, by, clusterId);
+    }),
+  );
+  for (const agent of agents) {
+    // Some are silent for so long that their cluster is omitted, and even retired.
+    const meanMs = random01.pick([300, 1_000, 3_000, 40_000]);
+    repeat(
+      world,
+      agent.process,
+      meanMs,
+      () => ending,
+      () => agent.step(),
+    );
+  }
+  for (let i = 1; i <= 2; i++) {
+    const by = process(`reader ${i}`);
+    const client = clientOf(deps);
+    repeat(
+      world,
+      by,
+      800,
+      () => ending,
+      () => read(deps, by, client, clusterIds),
+    );
+  }
+  const operator = process('operator');
+  const operatorClient = clientOf(deps);
+  repeat(
+    world,
+    operator,
+    15_000,
+    () => ending,
+    () => omit(deps, operator, operatorClient, random01.pick(clusterIds)),
+  );
+  const replicas = [1, 2].map((i) => {
+    const by = process(`replica ${i}`);
+    const replica = new MapReplica(clientOf(deps), { maxBytes: random01.pick([100, 1_000, 1_000_000]) });
+    repeat(
+      world,
+      by,
+      1_500,
+      () => ending,
+      async () => {
+        await pull(deps, by, replica);
+      },
+    );
+    return { by, replica };
+  });
+  const sweeper = process('sweeper');
+  const { heads } = service.storeFor();
+  repeat(
+    world,
+    sweeper,
+    10_000,
+    () => ending,
+    async () => {
+      await sweep({ heads, shards: TABLES.shards, telemetry: QUIET }, MEMBERSHIP, Date.now());
+    },
+  );
+  let restarts = 0;
+  const fate = process('fate');
+  repeat(
+    world,
+    fate,
+    random01.pick([3_000, 20_000]),
+    () => ending,
+    async () => {
+      restarts++;
+      if (random01.chance(0.3)) events.kill();
+      else if (deps.service.instances.length > 0) deps.service.restartOne();
+    },
+  );
+
+  // In a few worlds the storage loses contents: the cluster is left out of the map until its content changes.
+  const losesContents = random01.chance(0.15);
+  if (losesContents)
+    repeat(
+      world,
+      fate,
+      15_000,
+      () => ending,
+      async () => {
+        for (const item of model.items(TABLES.contents)) model.lose(TABLES.contents, item);
+        world.note('Every content is lost.');
+      },
+    );
+
+  await world.run(untilMs);
+
+  // The world turns kind, and everything must come right.
+  ending = true;
+  faults.on = false;
+  world.note('The world turns kind.');
+  // A request to a process that was killed is given up after 30 s and sent again, an operator's too.
+  await world.run(world.nowMs + LONGEST_CALL_MS);
+  const wrongs: string[] = [];
+  let settled = 0;
+  const finished = (): void => {
+    settled++;
+  };
+  const settle = async (work: () => Promise<void>, by: Process): Promise<void> => {
+    const before = settled;
+    world.schedule(
+      10_000,
+      by,
+      () =>
+        void work()
+          .catch((error) => wrongs.push(`${by.name} failed in a kind world: ${String(error)}`))
+          .then(finished),
+    );
+    await world.run(world.nowMs + 120_000, () => settled > before);
+    if (settled === before) wrongs.push(`${by.name} came to no end in a kind world.`);
+  };
+  for (const agent of agents) {
+    await settle(async () => {
+      if (!(await agent.insist(losesContents)))
+        wrongs.push(`${agent.process.name} could not push in a kind world.`);
+    }, agent.process);
+  }
+  const last = process('last reader');
+  const client = clientOf(deps);
+  let etag = '';
+  await settle(async () => {
+    const response = await client.map();
+    if (response.kind !== 'map') return;
+    etag = response.etag.replace(/\.\w+"$/, '"');
+    const included = response.map.clusterResourceMaps.map((each) => each.cluster?.clusterId ?? '');
+    for (const clusterId of clusterIds)
+      if (!included.includes(clusterId)) wrongs.push(`${clusterId} is not in the map at the end.`);
+    for (const snapshot of response.map.clusterResourceMaps) {
+      const newest = history.findLast(
+        (entry) => entry.kind === 'push acknowledged' && entry.clusterId === snapshot.cluster?.clusterId,
+      );
+      if (newest?.kind === 'push acknowledged' && newest.variant !== variantOf(snapshot))
+        wrongs.push(
+          `${newest.clusterId} has content ${variantOf(snapshot)} at the end, not ${newest.variant}.`,
+        );
+    }
+  }, last);
+  for (const { by, replica } of replicas) {
+    await settle(async () => {
+      if (!(await pull(deps, by, replica))) wrongs.push(`${by.name} could not be completed in a kind world.`);
+      const clock = [...replica.clock.keys()].sort();
+      for (const clusterId of clusterIds)
+        if (!clock.includes(clusterId)) wrongs.push(`${by.name} lacks ${clusterId} at the end.`);
+    }, by);
+  }
+  if (etag === '') wrongs.push('The map could not be read in a kind world.');
+  await world.run(world.nowMs + 300_000, () => events.idle);
+  if (!events.idle) wrongs.push('The stream was not consumed to its end in a kind world.');
+
+  return {
+    seed,
+    operations: faults.operations,
+    acknowledged: history.filter(({ kind }) => kind === 'push acknowledged').length,
+    restarts,
+    wrongs: [
+      ...wrongs,
+      ...service.errors
+        .filter((error) => !losesContents || !CONTENT_LOST.test(error))
+        .map((error) => `An instance failed: ${error}`),
+      ...faultsOf(history),
+      ...events.wrongs(),
+    ],
+    story: world.story,
+  };
+}
