@@ -429,6 +429,44 @@ describe('rmap push --watch, while it is still pushing,', () => {
   });
 });
 
+describe('rmap push --watch, while the service is away,', () => {
+  it('keeps a change, sends the newest state of the file, and sends an untouched file no more', async () => {
+    const proxy = await startFaultyProxy(service.url);
+    onTestFinished(() => proxy.close());
+    const sample = JSON.parse(readFileSync(KOPS, 'utf8')) as object;
+    const file = join(folder, 'sidecar.json');
+    const write = (logicalCounter: string) => {
+      writeFileSync(
+        `${file}.new`,
+        JSON.stringify({ ...sample, cluster: { clusterId: 'sidecar' }, logicalCounter }),
+      );
+      renameSync(`${file}.new`, file);
+    };
+    write('1');
+    // Three tries of the first push, and three of the second, end without the service.
+    const away = { status: 503 };
+    proxy.fates.push('pass', away, away, away);
+    const child = execFile(process.execPath, [RMAP, 'push', '--watch', file], {
+      env: { ...process.env, RMAP_URL: proxy.url },
+    });
+    onTestFinished(() => void child.kill());
+    let said = '';
+    child.stdout?.on('data', (chunk: string) => {
+      said += chunk;
+    });
+    await expect.poll(() => said, { timeout: 15_000 }).toContain('PUBLISHED sidecar at 1');
+    write('2');
+    await expect.poll(() => proxy.seen.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(4);
+    write('3');
+    await expect.poll(() => said, { timeout: 15_000 }).toContain('REFRESHED sidecar at 3');
+    expect(said).not.toContain('sidecar at 2');
+    const sent = proxy.seen.length;
+    // Four looks at the file.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(proxy.seen.length).toBe(sent);
+  });
+});
+
 describe('rmap get --watch', () => {
   /** Lines of a process that goes on until the test is over. */
   function watch(...args: readonly string[]): readonly string[] {

@@ -16,6 +16,7 @@ import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-optio
 import { print } from '../print.ts';
 import { printable } from '../printable.ts';
 import { readSnapshotFile } from '../snapshot-file.ts';
+import { TokenFileError } from '../token-file.ts';
 
 interface PushOptions extends GlobalOptions {
   readonly watch: boolean;
@@ -44,14 +45,25 @@ export function pushCommand(): Command {
     // Before a file is read: what is written while it is pushed is pushed next.
     const versions = await versionsOf(files);
     let worst: ExitCode = EXIT.ok;
-    for (const file of files) worst = Math.max(worst, await pushFile(client, file, options)) as ExitCode;
-    if (options.watch) await watchFiles(client, versions, options);
+    const unsent = new Set<string>();
+    for (const file of files) {
+      const { exitCode, sendAgain } = await pushFile(client, file, options);
+      worst = Math.max(worst, exitCode) as ExitCode;
+      if (sendAgain) unsent.add(file);
+    }
+    if (options.watch) await watchFiles(client, versions, unsent, options);
     process.exitCode = worst;
   });
 }
 
+interface Pushed {
+  readonly exitCode: ExitCode;
+  /** Whether the same file can be accepted later: the service was away, or did not take the token. */
+  readonly sendAgain: boolean;
+}
+
 /** Pushes one file and tells the outcome; a file that is refused does not keep the others from being pushed. */
-async function pushFile(client: Client, file: string, options: PushOptions): Promise<ExitCode> {
+async function pushFile(client: Client, file: string, options: PushOptions): Promise<Pushed> {
   try {
     const snapshot = await readSnapshotFile(file);
     refuseWithoutCluster(snapshot, options.strict);
@@ -62,13 +74,13 @@ async function pushFile(client: Client, file: string, options: PushOptions): Pro
     });
     if (options.json) print(resultLine(file, toJson(PushResultSchema, result, { alwaysEmitImplicit: true })));
     else for (const line of outcomeLines(file, result)) print(line);
-    return EXIT.ok;
+    return { exitCode: EXIT.ok, sendAgain: false };
   } catch (error) {
     if (options.json) print(problemLine(file, error));
     const exitCode = reportFailureOf(file, error);
     if (!options.bump && isCounterConflict(error))
       process.stderr.write('  --bump goes on above the high-water mark.\n');
-    return exitCode;
+    return { exitCode, sendAgain: canSucceedLater(error, exitCode) };
   }
 }
 
@@ -77,6 +89,12 @@ function refuseWithoutCluster(snapshot: ClusterResourceMap, strict: boolean): vo
   if (clusterIdFault(snapshot.cluster?.clusterId ?? '') === undefined) return;
   const { findings, rejects, omitted } = checkSnapshot(snapshot, { nowMs: Date.now(), strict });
   throw new InvalidSnapshotError(findings, rejects, omitted);
+}
+
+/** What a service says of the snapshot itself it will say again. Tokens are renewed, and permissions given. */
+function canSucceedLater(error: unknown, exitCode: ExitCode): boolean {
+  if (exitCode === EXIT.unreachable || error instanceof TokenFileError) return true;
+  return error instanceof ApiError && (error.status === 401 || error.status === 403);
 }
 
 function isCounterConflict(error: unknown): boolean {
@@ -93,30 +111,62 @@ function outcomeLines(file: string, result: PushResult): readonly string[] {
 /** A file that is written in several steps is whole by the second look. */
 const POLL_MS = 500;
 
+/** Between two tries of a file that the service did not take. */
+const RETRY = { baseMs: 1_000, capMs: 30_000 };
+
+interface WatchedFile {
+  /** The version that the service has taken, or has refused for what it says. */
+  settled: string | undefined;
+  seen: string | undefined;
+  failures: number;
+  notBeforeMs: number;
+}
+
 /**
  * Looks at the files again and again: a notification would follow the old file where a new
- * one is renamed over it, which is how agents and editors replace a file whole.
+ * one is renamed over it, which is how agents and editors replace a file whole. A change that
+ * is made while the service is away is sent once it is back, in the newest state of the file.
+ * A file that nobody touches is never sent twice: that would hide a collector that died.
  *
- * @param versions that were pushed already
+ * @param versions that were sent already
+ * @param unsent those of them that are to be sent again
  */
-async function watchFiles(client: Client, versions: Versions, options: PushOptions): Promise<void> {
-  const files = [...versions.keys()];
+async function watchFiles(
+  client: Client,
+  versions: Versions,
+  unsent: ReadonlySet<string>,
+  options: PushOptions,
+): Promise<void> {
   process.stderr.write(
-    `Watching ${files.length === 1 ? 'the file' : `${files.length} files`}; Ctrl-C ends it.\n`,
+    `Watching ${versions.size === 1 ? 'the file' : `${versions.size} files`}; Ctrl-C ends it.\n`,
   );
-  const pushed = new Map(versions);
-  const seen = new Map(pushed);
+  const watched = new Map<string, WatchedFile>();
+  for (const [file, version] of versions) {
+    const failed = unsent.has(file);
+    watched.set(file, {
+      settled: failed ? undefined : version,
+      seen: version,
+      failures: failed ? 1 : 0,
+      notBeforeMs: failed ? Date.now() + retryMs(1) : 0,
+    });
+  }
   for (;;) {
     await sleep(POLL_MS);
-    for (const file of files) {
+    for (const [file, state] of watched) {
       const version = await versionOf(file);
-      const settled = version !== undefined && version === seen.get(file);
-      seen.set(file, version);
-      if (!settled || version === pushed.get(file)) continue;
-      pushed.set(file, version);
-      await pushFile(client, file, options);
+      const whole = version !== undefined && version === state.seen;
+      state.seen = version;
+      if (!whole || version === state.settled || Date.now() < state.notBeforeMs) continue;
+      const { sendAgain } = await pushFile(client, file, options);
+      if (!sendAgain) state.settled = version;
+      state.failures = sendAgain ? state.failures + 1 : 0;
+      state.notBeforeMs = sendAgain ? Date.now() + retryMs(state.failures) : 0;
     }
   }
+}
+
+function retryMs(failures: number): number {
+  return (0.5 + Math.random() / 2) * Math.min(RETRY.capMs, RETRY.baseMs * 2 ** Math.min(failures - 1, 10));
 }
 
 /** By file; nothing while there is none. */
