@@ -100,7 +100,12 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
   };
   switch (name) {
     case 'push':
-      return { ...tables, ...trust, MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds) };
+      return {
+        ...tables,
+        ...trust,
+        MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds),
+        OMIT_AFTER_SECONDS: String(settings.omitAfter),
+      };
     case 'map':
       return { ...tables, ...trust };
     case 'plan':

@@ -34,6 +34,8 @@ export interface LocalAppDeps {
   readonly telemetry: Telemetry;
   /** Milliseconds by which an agent's clock may be ahead of the service's; the rule book's 5 minutes where not given. */
   readonly maxFutureSkewMs?: number | undefined;
+  /** After how long without a push a cluster leaves the map. */
+  readonly omitAfterMs?: number | undefined;
   readonly page?: PageLinks | undefined;
 }
 
@@ -48,6 +50,7 @@ export function localApp({
   waiters,
   telemetry,
   maxFutureSkewMs,
+  omitAfterMs,
   page = {},
 }: LocalAppDeps): App {
   const app = createApp(telemetry, access.access);
@@ -57,7 +60,7 @@ export function localApp({
   aboutRoutes(app, { auth: access.access.kind, ...page });
   readinessRoute(app, store);
   accessRoutes(app, { ...common, trust, loopbackIssuers: true, changed: access.changed });
-  pushRoutes(app, { ...common, store, maxFutureSkewMs });
+  pushRoutes(app, { ...common, store, maxFutureSkewMs, omitAfterMs });
   mapRoutes(app, { ...common, store, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
   capacityRoutes(app, { ...common, store });
   bundleRoutes(app, { ...common, store, pools, catalogue });

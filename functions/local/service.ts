@@ -99,7 +99,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const { firstAdminToken } = access;
     const bus = new LocalBus();
     const waiters = new ChangeSignal();
-    const { maxFutureSkewMs, catalogue = BUILT_IN_CATALOGUE } = options;
+    const { maxFutureSkewMs, catalogue = BUILT_IN_CATALOGUE, membership = DEFAULT_MEMBERSHIP } = options;
     const app = localApp({
       store,
       trust,
@@ -111,6 +111,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       waiters,
       telemetry,
       maxFutureSkewMs,
+      omitAfterMs: membership.omitAfterMs,
       page: options.page,
     });
     const server = await listen(app, options.host, options.port);
@@ -121,7 +122,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     changes.start(announcer({ publisher, telemetry, announceRefreshes, now: Date.now }), telemetry);
     const sweeper = startSweepTimer(
       { heads: store.heads, shards: tables.shards, telemetry },
-      options.membership ?? DEFAULT_MEMBERSHIP,
+      membership,
       options.sweepEveryMs ?? SWEEP_EVERY_MS,
     );
     return {

@@ -15,6 +15,7 @@ export type ResponseHeader =
   | 'Content-Length'
   | 'ETag'
   | 'Preference-Applied'
+  | 'Resource-Map-Omit-After'
   | 'Vary';
 
 /** Names of {@link REQUEST_HEADERS}. */

@@ -147,6 +147,11 @@ export const RESPONSE_HEADERS: Readonly<Record<ResponseHeader, Header>> = {
     description: 'The wait that was granted, where one was asked for.',
     schema: { type: 'string', pattern: '^wait=[1-9][0-9]*$' },
   },
+  'Resource-Map-Omit-After': {
+    description:
+      'Seconds without a push after which the cluster leaves the map. An agent whose heartbeat is above a third of it is too slow.',
+    schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
+  },
   Vary: {
     description: 'The headers of the request on which the answer depends.',
     schema: { enum: ['accept', 'accept, accept-encoding'] },

@@ -63,6 +63,11 @@ export function maxFutureSkewFromEnvironment(environment: NodeJS.ProcessEnv): nu
   return seconds(environment, 'MAX_CLOCK_AHEAD_SECONDS') * 1_000;
 }
 
+/** @throws Error that names the variable which is missing or wrong */
+export function omitAfterFromEnvironment(environment: NodeJS.ProcessEnv): number {
+  return seconds(environment, 'OMIT_AFTER_SECONDS') * 1_000;
+}
+
 /** @throws Error that names the variable which is missing */
 export function poolsTableFromEnvironment(environment: NodeJS.ProcessEnv): string {
   return required(environment, 'POOLS_TABLE');

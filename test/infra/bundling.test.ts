@@ -148,6 +148,7 @@ describe('the built functions, given events of API Gateway', () => {
     POOLS_TABLE: 'Pools',
     ADMIN_TOKEN_SHA256: tokenDigest(admin),
     MAX_CLOCK_AHEAD_SECONDS: '300',
+    OMIT_AFTER_SECONDS: '900',
     AWS_REGION: 'eu-central-1',
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',

@@ -467,7 +467,7 @@ describe('the sweeper', () => {
     });
     expect(variables('notify')).toMatchObject({ Variables: { ANNOUNCE_REFRESHES: 'true' } });
     expect(variables('push')).toMatchObject({
-      Variables: { HEAD_SHARDS: '3', MAX_CLOCK_AHEAD_SECONDS: '300' },
+      Variables: { HEAD_SHARDS: '3', MAX_CLOCK_AHEAD_SECONDS: '300', OMIT_AFTER_SECONDS: '120' },
     });
   });
 });

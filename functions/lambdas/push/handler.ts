@@ -2,7 +2,11 @@
 import { createApp } from '../../http/app.ts';
 import { deployedAccess } from '../../http/deployed-auth.ts';
 import { lambdaHandler } from '../../http/lambda.ts';
-import { maxFutureSkewFromEnvironment, tablesFromEnvironment } from '../../runtime/settings.ts';
+import {
+  maxFutureSkewFromEnvironment,
+  omitAfterFromEnvironment,
+  tablesFromEnvironment,
+} from '../../runtime/settings.ts';
 import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
 import { dynamoClient, storeOn } from '../../storage/client.ts';
 import { pushRoutes } from './routes.ts';
@@ -15,6 +19,7 @@ pushRoutes(app, {
   telemetry,
   now: Date.now,
   maxFutureSkewMs: maxFutureSkewFromEnvironment(process.env),
+  omitAfterMs: omitAfterFromEnvironment(process.env),
 });
 
 export const handler = lambdaHandler(app);

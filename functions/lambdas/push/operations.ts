@@ -54,7 +54,7 @@ export const PUSH_OPERATIONS = {
       200: {
         description: 'The push was accepted, and every later read shows it or something newer.',
         body: PushResultSchema,
-        headers: MESSAGE_HEADERS,
+        headers: [...MESSAGE_HEADERS, 'Resource-Map-Omit-After'],
       },
     },
     problems: ['invalid_snapshot', 'counter_regressed', 'counter_reused', 'contention'],

@@ -30,6 +30,8 @@ export interface PushDeps {
   readonly now: () => number;
   /** How far ahead of that a snapshot's `collected_at` may be; the rule book's 5 minutes where not given. */
   readonly maxFutureSkewMs?: number | undefined;
+  /** After how long without a push a cluster leaves the map: an agent is to push more often. */
+  readonly omitAfterMs?: number | undefined;
 }
 
 const OUTCOMES: Readonly<Record<Decision, PushOutcome>> = {
@@ -44,7 +46,10 @@ export const VALIDATE_PATH = '/v1/snapshots/validate';
 /** A sentence, as it stands in the head of an omitted cluster. */
 const MAX_REASON_BYTES = 200;
 
-export function pushRoutes(app: App, { store, telemetry, now, maxFutureSkewMs }: PushDeps): void {
+export function pushRoutes(
+  app: App,
+  { store, telemetry, now, maxFutureSkewMs, omitAfterMs }: PushDeps,
+): void {
   app.put(SNAPSHOT_ROUTE, async (c) => {
     const clusterId = clusterIdOf(c, '/snapshot');
     refuseUnknownParameters(c, ['allow_jump', 'strict']);
@@ -60,6 +65,8 @@ export function pushRoutes(app: App, { store, telemetry, now, maxFutureSkewMs }:
     );
     const outcome = OUTCOMES[published.decision];
     telemetry.count('Pushes', 1, { outcome: PushOutcome[outcome] });
+    if (omitAfterMs !== undefined)
+      c.header('resource-map-omit-after', String(Math.ceil(omitAfterMs / 1_000)));
     return respond(
       c,
       PushResultSchema,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WorkloadPhase } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
@@ -232,7 +234,7 @@ test('preemption: the victims go, and the map follows', async () => {
   await played.agree();
 });
 
-test('devices of DRA, by claims, also for requests of extended resources', async () => {
+test('devices of DRA, by claims', async () => {
   await inTurns(range(4), async (i) => {
     const name = `dra${i}`;
     await played.plane.must('POST', '/api/v1/nodes', {
@@ -305,6 +307,34 @@ test('devices of DRA, by claims, also for requests of extended resources', async
     acceleratorModel: 'NVIDIA-H100-80GB-HBM3',
   });
   expect(freeOf(snapshot).dra?.reduce((sum, free) => sum + free, 0)).toBe(15 - 7);
+});
+
+test('a request of an extended resource that DRA serves counts once, as its claim', async () => {
+  const before = freeOf(await played.agree()).dra ?? [];
+  await played.plane.patch('/apis/resource.k8s.io/v1/deviceclasses/gpu.nvidia.com', {
+    spec: { extendedResourceName: GPU },
+  });
+  await played.plane.must(
+    'POST',
+    pods,
+    podObject('extended', 1, { spec: { nodeSelector: { 'karpenter.sh/nodepool': 'dra' } } }),
+  );
+  await expect
+    .poll(
+      async () =>
+        ((await played.plane.must('GET', `${pods}/extended`)) as { spec: { nodeName?: string } }).spec
+          .nodeName,
+      { timeout: 60_000 },
+    )
+    .toMatch(/^dra/);
+  const claims = (await played.plane.must('GET', '/apis/resource.k8s.io/v1/resourceclaims')) as {
+    items: { metadata: { annotations?: Record<string, string> } }[];
+  };
+  const extended = 'resource.kubernetes.io/extended-resource-claim';
+  expect(claims.items.filter(({ metadata }) => metadata.annotations?.[extended] === 'true')).toHaveLength(1);
+  const sum = (list: readonly number[]) => list.reduce((total, free) => total + free, 0);
+  const after = freeOf(await played.agree()).dra ?? [];
+  expect(sum(after)).toBe(sum(before) - 1);
 });
 
 test('a flood of pods without accelerators changes nothing, and costs no push', async () => {
@@ -417,4 +447,12 @@ test('an agent that is told to end ends at once, and the other goes on', async (
   await played.plane.must('POST', pods, podObject('after-end', 1));
   await played.agree(60);
   expect(await first?.stop()).toBeLessThan(3_000);
+});
+
+test('a heartbeat that is too slow for the service is refused, with what would do', async () => {
+  const agent = await played.startAgent('--heartbeat', '201');
+  expect(await agent.ended()).toBe(2);
+  expect(readFileSync(join(process.env.CONTROL_PLANE_FOLDER ?? '', 'agent-2.log'), 'utf8')).toContain(
+    'A heartbeat of 201 s is too slow: the service takes a cluster out of the map that is silent for 600 s, so --heartbeat may be 200 s at most.',
+  );
 });

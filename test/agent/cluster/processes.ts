@@ -34,6 +34,14 @@ export class Program {
     this.#child?.kill(signal);
   }
 
+  /** The exit code, once it has ended by itself. */
+  async ended(): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null) return child?.exitCode ?? null;
+    await new Promise((resolve) => child.once('exit', resolve));
+    return child.exitCode;
+  }
+
   /** @returns the milliseconds that it took to end */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
     const child = this.#child;
