@@ -49,6 +49,8 @@ export interface Settings {
   readonly alarmEmail?: string;
   /** SHA-256 of the token with which the first admin registers everybody else. */
   readonly adminTokenSha256?: string;
+  /** Whether each request gets a line in its function's log. */
+  readonly accessLog: boolean;
   /** What the page is told: where people sign in, and where the history is. */
   readonly page: PageLinks;
   /** A name of your own for the API. */
@@ -129,6 +131,9 @@ export const SETTINGS = {
     'other requests let through in a second; a burst may be twice that',
     1,
     MAX_RATE,
+  ),
+  accessLog: flag(
+    '`true` writes a line for each request: method, route, status, ms, bytes, principal, request id',
   ),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
   archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
@@ -226,6 +231,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     announceRefreshes: value('announceRefreshes'),
     pushesPerSecond: value('pushesPerSecond'),
     readsPerSecond: value('readsPerSecond'),
+    accessLog: value('accessLog'),
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
     page,

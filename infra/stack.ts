@@ -42,6 +42,7 @@ export class ResourceMapStack extends Stack {
         data,
         environment: {
           METRICS_NAMESPACE: metricsNamespace(settings.stage),
+          ...(settings.accessLog ? { ACCESS_LOG: 'true' } : {}),
           ...environmentOf(name, { settings, data, bus }),
         },
         logDays: settings.logDays,

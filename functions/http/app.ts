@@ -9,6 +9,7 @@ import type { Principal } from '../auth/principal.ts';
 import { ResourceMapError } from '../core/errors.ts';
 import { REQUEST_DEADLINE_MS, withDeadline } from '../runtime/deadline.ts';
 import { duringRequest, type Telemetry } from '../runtime/telemetry.ts';
+import { accessLog } from './access-log.ts';
 import { undecodedPath } from './cluster-path.ts';
 import { type Access, guard } from './guard.ts';
 import { MAX_BYTES_IN_FLIGHT } from './limits.ts';
@@ -41,6 +42,7 @@ export function createApp(
   const app = new Hono<AppEnv>({ getPath: undecodedPath });
   app.use(requestId());
   app.use((c, next) => duringRequest(c.get('requestId'), next));
+  if (telemetry.access !== undefined) app.use(accessLog(telemetry.access));
   app.use((_c, next) => withDeadline(REQUEST_DEADLINE_MS, next));
   app.use(async (c, next) => {
     const share = memory.open();

@@ -1,14 +1,18 @@
 /** `npm start`: the local service. */
 import { mkdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../core/bundle/model/catalogue.ts';
 import { readCatalogue } from '../core/bundle/model/read-catalogue.ts';
 import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../core/membership.ts';
 import { MAX_FUTURE_SKEW_MS } from '../core/snapshot/limits.ts';
 import { checkSha256, type PageLinks } from '../runtime/settings.ts';
+import { jsonLinesTelemetry } from '../runtime/telemetry.ts';
 import { EngineInUseError } from './dynalite.ts';
+import { TokenFile } from './first-admin-token.ts';
 import { isLoopback } from './loopback-guard.ts';
+import { type SampleAgents, startSampleAgents } from './sample-agents.ts';
+import { sampleSeries } from './sample-series.ts';
 import { pushSamples } from './samples.ts';
 import { type Engine, type LocalAccess, type LocalService, startService } from './service.ts';
 
@@ -21,7 +25,9 @@ interface Options {
   readonly data: string;
   readonly memory: boolean;
   readonly endpoint?: string;
-  readonly samples: boolean;
+  readonly samples?: 'live' | 'once';
+  readonly adminTokenFile?: string;
+  readonly accessLog: boolean;
   readonly oidcIssuer?: string;
   readonly oidcClientId?: string;
   readonly grafanaUrl?: string;
@@ -141,6 +147,17 @@ const program = new Command('npm start --')
   )
   .addOption(
     new Option(
+      '--admin-token-file <file>',
+      "where the first admin's token goes, if not to the terminal: <data>.admin-token",
+    ).env('ADMIN_TOKEN_FILE'),
+  )
+  .option(
+    '--access-log',
+    'write a line for each request to standard error',
+    process.env.ACCESS_LOG === 'true',
+  )
+  .addOption(
+    new Option(
       '--oidc-issuer <url>',
       'the OpenID provider with which people sign in to the page, with --auth',
     )
@@ -155,7 +172,14 @@ const program = new Command('npm start --')
       .env('GRAFANA_URL')
       .argParser(parseLink),
   )
-  .option('--samples', 'push the sample clusters at start and show the map', false)
+  .addOption(
+    new Option(
+      '--samples [how]',
+      'play the sample clusters, as their agents would, and show the map; "once" pushes them at start and no more',
+    )
+      .choices(['live', 'once'])
+      .preset('live'),
+  )
   .showHelpAfterError('(npm start -- --help lists the options)');
 
 function engineOf({ endpoint, memory, data }: Options): Engine {
@@ -260,7 +284,9 @@ const membership = (() => {
     return fail(error.message);
   }
 })();
+const tokenFile = openTokenFile(options);
 const service = await startService({
+  telemetry: jsonLinesTelemetry(undefined, options.accessLog),
   engine,
   port: options.port,
   host: options.host,
@@ -271,17 +297,45 @@ const service = await startService({
   access: accessOf(options),
   page: pageOf(options),
 }).catch((error: unknown) => fail(explain(error, options)));
-closeOnSignal(service);
-if (options.samples) await pushSamples(service.url, (line) => process.stdout.write(`${line}\n`));
+let agents: SampleAgents | undefined;
+closeOnSignal({
+  ...service,
+  close: async () => {
+    await agents?.stop();
+    await service.close();
+  },
+});
+if (options.samples !== undefined) {
+  await pushSamples(service.url, (line) => process.stdout.write(`${line}\n`));
+  if (options.samples === 'live') agents = startSampleAgents(service.url, await sampleSeries());
+}
 process.stdout.write(`Resource Map is ready at ${service.url} (data in ${describe(engine)}).\n`);
 process.stdout.write(`Open ${service.url}/ in a browser to look at the map.\n`);
 if (service.firstAdminToken !== undefined) {
+  tokenFile?.write(service.firstAdminToken);
   process.stdout.write(
-    `The first admin's token, shown this once: ${service.firstAdminToken}\n` +
+    (tokenFile === undefined
+      ? `The first admin's token, shown this once: ${service.firstAdminToken}\n`
+      : `The first admin's token is in ${tokenFile.path}, which only you can read.\n`) +
       'With it in RMAP_TOKEN, "rmap token issue" and "rmap trust add" let everybody else in.\n',
   );
-}
+} else tokenFile?.leave();
 process.stdout.write(`${whoMayUse()} Ctrl-C ends it.\n`);
+
+/** Before the service makes a token: one that could be written nowhere would be lost. */
+function openTokenFile({ auth, adminTokenSha256, adminTokenFile, data }: Options): TokenFile | undefined {
+  if (!auth || adminTokenSha256 !== undefined) return undefined;
+  if (adminTokenFile === undefined && process.stdout.isTTY) return undefined;
+  const path = adminTokenFile ?? `${resolve(data)}.admin-token`;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    return new TokenFile(path);
+  } catch (error) {
+    return fail(
+      `The first admin's token cannot be written to ${path}: ${(error as Error).message}. Name another file with --admin-token-file.`,
+    );
+  }
+}
 
 function whoMayUse(): string {
   if (options.auth) return 'It asks for tokens.';

@@ -8,7 +8,7 @@ import { ApiError } from '../client/errors.ts';
 import { PushOutcome } from '../gen/resourcemap/v1/service_pb.ts';
 
 /** From dist/local and from functions/local alike. */
-const SAMPLES = new URL('./samples/', import.meta.url);
+const SAMPLES = new URL('../../functions/local/samples/', import.meta.url);
 
 /** Pushes every sample and prints what became of it, then the map. */
 export async function pushSamples(url: string, print: (line: string) => void): Promise<void> {

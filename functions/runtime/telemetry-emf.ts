@@ -5,7 +5,7 @@
 import { LogFormatter, Logger, LogItem } from '@aws-lambda-powertools/logger';
 import type { LogAttributes, UnformattedAttributes } from '@aws-lambda-powertools/logger/types';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { type GaugeUnit, lineFields, type Telemetry } from './telemetry.ts';
+import { type GaugeUnit, type LogFields, lineFields, type Telemetry } from './telemetry.ts';
 
 /** Where dashboards and alarms find the metrics, where the deployment names no place of its own. */
 const DEFAULT_NAMESPACE = 'ResourceMap';
@@ -42,6 +42,9 @@ export function emfTelemetry(service: string): Telemetry {
   return {
     warn: (message, fields) => logger.warn(message, { ...lineFields(fields) }),
     error: (message, fields) => logger.error(message, { ...lineFields(fields) }),
+    ...(process.env.ACCESS_LOG === 'true'
+      ? { access: (fields: LogFields) => logger.info('request', { ...lineFields(fields) }) }
+      : {}),
     // One line a metric: two with different dimensions cannot share one, and a line that is
     // written at once is not lost with an invocation that ends badly.
     count(metric, value, dimensions = {}) {

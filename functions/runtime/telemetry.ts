@@ -7,6 +7,8 @@ export type LogFields = Readonly<Record<string, unknown>>;
 export interface Telemetry {
   warn(message: string, fields: LogFields): void;
   error(message: string, fields: LogFields): void;
+  /** A line for a request that was answered, with the level `info`; absent: nobody wants them. */
+  readonly access?: (fields: LogFields) => void;
   /** Adds to a counter; dimensions have few values each. */
   count(metric: string, value: number, dimensions?: Readonly<Record<string, string>>): void;
   /** How large something is at the moment. */
@@ -48,9 +50,12 @@ function textOfCause(cause: unknown): string {
 /**
  * One JSON line for every log entry, on standard error, with the fields that a Lambda function's
  * lines have; metrics are dropped. For the local service and the tests.
+ *
+ * @param accessLog whether requests get a line each
  */
 export function jsonLinesTelemetry(
   write: (line: string) => void = (line) => process.stderr.write(line),
+  accessLog = false,
 ): Telemetry {
   const log = (level: string, message: string, fields: LogFields): void => {
     const timestamp = new Date().toISOString();
@@ -59,6 +64,7 @@ export function jsonLinesTelemetry(
   return {
     warn: (message, fields) => log('warn', message, fields),
     error: (message, fields) => log('error', message, fields),
+    ...(accessLog ? { access: (fields: LogFields) => log('info', 'request', fields) } : {}),
     count: () => undefined,
     gauge: () => undefined,
   };

@@ -16,6 +16,7 @@ describe('the settings', () => {
       announceRefreshes: false,
       pushesPerSecond: 1_000,
       readsPerSecond: 500,
+      accessLog: false,
       logDays: 30,
       archiveDays: 30,
       page: {},
