@@ -73,6 +73,7 @@ interface Counted {
   readonly reservedDemand: bigint;
   readonly deficit: bigint;
   readonly deficitUndecided: boolean;
+  readonly deficitServedByPendingNodes?: bigint | undefined;
   readonly headroomNodes?: bigint | undefined;
 }
 
@@ -86,9 +87,16 @@ function counts(of: Counted): readonly string[] {
     String(of.idleNodes),
     `${of.free}/${of.accelerators}`,
     demand.join(' + ') || '-',
-    of.deficit === 0n ? '-' : `${of.deficit}${of.deficitUndecided ? ' (undecided)' : ''}`,
+    of.deficit === 0n
+      ? '-'
+      : `${of.deficit}${of.deficitUndecided ? ' (undecided)' : ''}${coming(of.deficitServedByPendingNodes)}`,
     of.headroomNodes === undefined ? '?' : String(of.headroomNodes),
   ];
+}
+
+/** What of a deficit the nodes on their way will serve. */
+function coming(served: bigint | undefined): string {
+  return served === undefined || served === 0n ? '' : ` (${served} served by nodes on their way)`;
 }
 
 function priceText(prices: readonly PriceRange[], unpriced: number): string {

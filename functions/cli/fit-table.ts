@@ -78,7 +78,8 @@ function witnessText(witness: readonly PackedNodes[]): string {
 function whyNot({ reason, scaleOutNodes }: FitCandidate): string {
   if (scaleOutNodes.length === 0) return reason;
   const nodes = scaleOutNodes.map(
-    ({ poolId, nodeTypeId, nodes }) => `${nodes} more of ${poolId}/${nodeTypeId}`,
+    ({ poolId, nodeTypeId, nodes, pendingNodes }) =>
+      `${nodes} more of ${poolId}/${nodeTypeId}${pendingNodes > 0n ? ` (${pendingNodes} on their way)` : ''}`,
   );
   return `${nodes.join(', ')} would do; now it ${reason}`;
 }

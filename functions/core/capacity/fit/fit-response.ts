@@ -20,7 +20,7 @@ import { numbersByKey } from '../view/target-row.ts';
 import type { TargetView } from '../view/view.ts';
 import type { CandidateFit, ShapeFit } from './fit.ts';
 import type { RoomPacking } from './room.ts';
-import { newNodesOf } from './scale-out.ts';
+import type { GrownPacking } from './scale-out.ts';
 
 /** @param maxCandidates candidates written for each shape; the others are counted */
 export function fitResponse(responses: readonly ShapeFit[], maxCandidates: number): FitResponse {
@@ -100,13 +100,17 @@ function scaleOutBounds(
     : { maxChainsWithScaleOutAtLeast: known.atLeast, maxChainsWithScaleOutAtMost: known.atMost };
 }
 
-function scaleOutNodes({ room, packing }: RoomPacking): FitCandidate['scaleOutNodes'] {
+function scaleOutNodes({ packing: { room }, newNodes }: GrownPacking): FitCandidate['scaleOutNodes'] {
   return create(FitCandidateSchema, {
-    scaleOutNodes: [...newNodesOf(room, packing)].map(([index, nodes]) => ({
-      poolId: room.candidate.targets[index]?.poolId ?? '',
-      nodeTypeId: room.candidate.targets[index]?.nodeTypeId ?? '',
-      nodes: BigInt(nodes),
-    })),
+    scaleOutNodes: [...newNodes].map(([index, nodes]) => {
+      const target = room.candidate.targets[index];
+      return {
+        poolId: target?.poolId ?? '',
+        nodeTypeId: target?.nodeTypeId ?? '',
+        nodes: BigInt(nodes),
+        pendingNodes: BigInt(Math.min(nodes, target?.pendingNodes ?? 0)),
+      };
+    }),
   }).scaleOutNodes;
 }
 

@@ -18,7 +18,7 @@ import { type Cost, costOf } from './cost.ts';
 import { explain, explainMisses } from './explain.ts';
 import type { ShapeRequest } from './fit-request.ts';
 import { presentRoom, type RoomPacking, type Taken } from './room.ts';
-import { scaledRoom } from './scale-out.ts';
+import { type GrownPacking, scaledRoom } from './scale-out.ts';
 
 /** `undefined` where the bound on work was reached, or what it depends on is unknown. */
 export type Verdict = boolean | undefined;
@@ -34,7 +34,7 @@ export interface CandidateFit {
   /** On the nodes there are; only where it fits. */
   readonly witness: RoomPacking | undefined;
   /** With new nodes; only where it fits with them and not without. */
-  readonly scaleOut: RoomPacking | undefined;
+  readonly scaleOut: GrownPacking | undefined;
   /** Of the witness, or of the packing with scale-out. */
   readonly cost: Cost | undefined;
   readonly reason: string;
@@ -92,7 +92,7 @@ function evaluateCandidate(candidate: Candidate, chains: number, taken: Taken, w
   const withScaleOut = scaled === undefined ? undefined : higher(present.bounds, scaled.bounds);
   const fitsWithScaleOut =
     fits === true ? true : withScaleOut === undefined ? undefined : verdict(withScaleOut, chains);
-  const packing = present.witness ?? scaled?.witness;
+  const packing = present.witness ?? scaled?.grown?.packing;
   return {
     candidate,
     fits,
@@ -100,7 +100,7 @@ function evaluateCandidate(candidate: Candidate, chains: number, taken: Taken, w
     fitsWithScaleOut,
     maxChainsWithScaleOut: withScaleOut,
     witness: present.witness,
-    scaleOut: present.witness === undefined ? scaled?.witness : undefined,
+    scaleOut: present.witness === undefined ? scaled?.grown : undefined,
     cost: packing === undefined ? undefined : costOf(packing),
     reason: explain(candidate, chains, present.bounds, taken),
   };

@@ -82,6 +82,7 @@ function sums(rows: readonly DatedTarget[], nowNanos: bigint): Omit<CapacityGrou
   const over = (of: (target: TargetView) => bigint): bigint =>
     uint64(targets.reduce((sum, target) => sum + of(target), 0n));
   const pendingNodes = sumKnown(targets.map(({ pendingNodes }) => pendingNodes));
+  const byPending = sumKnown(targets.map(({ deficitServedByPending }) => deficitServedByPending));
   const headroom = sumKnown(headroomByPool(rows));
   return {
     targets: rows.length,
@@ -101,6 +102,7 @@ function sums(rows: readonly DatedTarget[], nowNanos: bigint): Omit<CapacityGrou
       const { pending, reserved } = deficitOf(demand, served);
       return volume(pending) + volume(reserved);
     }),
+    ...(byPending === undefined ? {} : { deficitServedByPendingNodes: uint64(byPending) }),
     deficitUndecided: targets.some(({ served }) => served.undecided),
     eligibleFree: over(({ eligible, occupancy }) => (eligible ? occupancy.free : 0n)),
     ...(headroom === undefined ? {} : { headroomNodes: headroom }),
@@ -121,7 +123,7 @@ function oldest(rows: readonly DatedTarget[]): bigint {
 }
 
 /** A sum of which one part is unknown is unknown. */
-function sumKnown(values: readonly (number | undefined)[]): bigint | undefined {
+function sumKnown(values: readonly (number | bigint | undefined)[]): bigint | undefined {
   let sum = 0n;
   for (const value of values) {
     if (value === undefined) return undefined;

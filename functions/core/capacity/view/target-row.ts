@@ -62,6 +62,9 @@ export function targetCapacity(
     pendingDeficitPods: bigintsByKey(deficit.pending),
     reservedDeficitPods: bigintsByKey(deficit.reserved),
     deficitUndecided: served.undecided,
+    ...(target.deficitServedByPending === undefined
+      ? {}
+      : { deficitServedByPendingNodes: uint64(target.deficitServedByPending) }),
     ...(headroom === undefined ? {} : { headroomNodes: BigInt(headroom) }),
     logicalCounter: counter,
     collectedAt: timestampOf(collectedAtNanos),

@@ -15,6 +15,7 @@ import { STEPS_PER_VIEW } from '../packing/limits.ts';
 import { Work } from '../packing/work.ts';
 import { type Demand, demandOf } from './demand.ts';
 import { type Headroom, headroomOf } from './headroom.ts';
+import { type Histogram, plus, volume } from './histogram.ts';
 import { type Occupancy, occupancyOf } from './occupancy.ts';
 import { type ChainKeys, type ChainName, chainKey, NO_CHAINS } from './pods.ts';
 import { type ServedDemand, serveDemand, serveNothing } from './served-demand.ts';
@@ -49,6 +50,8 @@ export interface TargetView {
   readonly occupancy: Occupancy;
   readonly demand: Demand;
   readonly served: ServedDemand;
+  /** Accelerators of the deficit that the nodes on their way will serve; `undefined`: unknown. */
+  readonly deficitServedByPending: bigint | undefined;
   /** The pool's, shared by all its node types. */
   readonly headroom: Headroom;
 }
@@ -110,6 +113,7 @@ function targetView(
 ): TargetView {
   const occupancy = occupancyOf(type, released);
   const { freeNodes } = occupancy;
+  const served = type.eligibleForTandemn ? serveDemand(freeNodes, demand, work) : serveNothing(freeNodes);
   return {
     poolId,
     nodeTypeId: type.id,
@@ -126,9 +130,28 @@ function targetView(
     pendingNodes: type.pendingNodeCount,
     occupancy,
     demand,
-    served: type.eligibleForTandemn ? serveDemand(freeNodes, demand, work) : serveNothing(freeNodes),
+    served,
+    deficitServedByPending: servedByPending(type, freeNodes, demand, served, work),
     headroom,
   };
+}
+
+/** What more of the demand is served once the nodes on their way are there. */
+function servedByPending(
+  { pendingNodeCount, acceleratorsPerNode, eligibleForTandemn }: NodeTypeCapacity,
+  freeNodes: Histogram,
+  demand: Demand,
+  served: ServedDemand,
+  work: Work,
+): bigint | undefined {
+  if (pendingNodeCount === undefined) return undefined;
+  const before = volume(served.pending) + volume(served.reserved);
+  const isServed = before === volume(demand.pending) + volume(demand.reserved);
+  if (pendingNodeCount === 0 || acceleratorsPerNode === 0 || !eligibleForTandemn || isServed) return 0n;
+  const nodes = plus(freeNodes, new Map([[acceleratorsPerNode, pendingNodeCount]]));
+  const then = serveDemand(nodes, demand, work);
+  const more = volume(then.pending) + volume(then.reserved) - before;
+  return more > 0n ? more : 0n;
 }
 
 function priceOf(price: HourlyPrice | undefined): Price | undefined {

@@ -76,72 +76,53 @@ export function mostChains(view: ClusterView, asked: readonly PodsAsked[], most:
   return chainsBeside(bins, before, asked, most);
 }
 
+/** A set of new nodes, by target, and how many chains there are once they are in place. */
+export interface Grown {
+  readonly newNodes: readonly number[];
+  readonly chains: number;
+}
+
 /**
- * The same when pools scale out: over every way of adding nodes that leaves each pool within its
- * headroom after its whole demand is served, the largest number of chains. A pool whose demand
- * cannot all be served adds nothing and serves what it does without.
+ * Every set of new nodes that the bounds allow, those on their way among them, each with the chains
+ * that fit in the snapshot that has these nodes in place.
+ *
+ * @param viewWith the view of the snapshot once so many nodes more are there, by target
  */
-export function mostChainsWithScaleOut(view: ClusterView, asked: readonly PodsAsked[], most: number): number {
+export function everyGrowth(
+  view: ClusterView,
+  asked: readonly PodsAsked[],
+  most: number,
+  viewWith: (newNodes: readonly number[]) => ClusterView,
+): readonly Grown[] {
   const used = concerned(asked);
-  const needed = view.targets.map((target, index) => {
-    const limit = headroomNodes(target.headroom, target.acceleratorsPerNode) ?? 0;
-    if (!target.eligible) return 0;
-    for (let added = 0; added <= limit; added++) {
-      const bins = binsOf(
-        view,
-        view.targets.map((_, other) => (other === index ? added : 0)),
-      );
-      const own = bins.filter(({ target }) => target === index);
-      if (chainsBeside(own, wholeDemand(target, index), [], 0) >= 0) return added;
-    }
-    return Number.POSITIVE_INFINITY;
-  });
+  const limits = view.targets.map((target, index) =>
+    used.has(index)
+      ? (target.pendingNodes ?? 0) + (headroomNodes(target.headroom, target.acceleratorsPerNode) ?? 0)
+      : 0,
+  );
+  return vectors(limits)
+    .filter((newNodes) => isAllowed(view, newNodes))
+    .map((newNodes) => ({ newNodes, chains: mostChains(viewWith(newNodes), asked, most) }));
+}
+
+function isAllowed(view: ClusterView, newNodes: readonly number[]): boolean {
   const pools = [...new Set(view.targets.map(({ poolId }) => poolId))];
-  const within = (poolId: string, newNodes: readonly number[]): boolean => {
-    const members = view.targets.flatMap((target, index) =>
-      target.poolId === poolId ? [{ target, index }] : [],
+  return pools.every((poolId) => {
+    const ordered = view.targets.map(({ poolId: own, pendingNodes = 0 }, index) =>
+      own === poolId ? Math.max(0, (newNodes[index] ?? 0) - pendingNodes) : 0,
     );
-    const headroom = members[0]?.target.headroom;
-    if (headroom?.kind !== 'bounded') return members.every(({ index }) => newNodes[index] === 0);
-    const nodes = members.reduce((sum, { index }) => sum + (newNodes[index] ?? 0), 0);
-    const accelerators = members.reduce(
-      (sum, { target, index }) => sum + (newNodes[index] ?? 0) * target.acceleratorsPerNode,
+    const nodes = ordered.reduce((sum, count) => sum + count, 0);
+    const accelerators = view.targets.reduce(
+      (sum, { acceleratorsPerNode }, index) => sum + (ordered[index] ?? 0) * acceleratorsPerNode,
       0,
     );
+    const headroom = view.targets.find((target) => target.poolId === poolId)?.headroom;
+    if (headroom?.kind !== 'bounded') return nodes === 0;
     return (
       nodes <= (headroom.nodes ?? nodes) &&
       accelerators <= Number(headroom.accelerators ?? BigInt(accelerators))
     );
-  };
-  const growing = new Set(
-    pools.filter((poolId) => {
-      const members = view.targets.map(({ poolId: id }, index) => (id === poolId ? (needed[index] ?? 0) : 0));
-      return members.every(Number.isFinite) && within(poolId, members);
-    }),
-  );
-  const limits = view.targets.map((target, index) =>
-    growing.has(target.poolId) && used.has(index)
-      ? (headroomNodes(target.headroom, target.acceleratorsPerNode) ?? 0)
-      : 0,
-  );
-  const before = [...used].flatMap((index) => {
-    const target = view.targets[index];
-    if (target === undefined) return [];
-    return growing.has(target.poolId) && target.eligible
-      ? wholeDemand(target, index)
-      : servedDemand(view, index);
   });
-  let best = mostChains(view, asked, most);
-  for (const added of vectors(limits)) {
-    // Types that the shape does not use take what their own demand needs.
-    const newNodes = view.targets.map((target, index) =>
-      used.has(index) ? (added[index] ?? 0) : growing.has(target.poolId) ? (needed[index] ?? 0) : 0,
-    );
-    if (![...growing].every((poolId) => within(poolId, newNodes))) continue;
-    const bins = binsOf(view, newNodes).filter(({ target }) => used.has(target));
-    best = Math.max(best, chainsBeside(bins, before, asked, most));
-  }
-  return best;
 }
 
 function vectors(limits: readonly number[]): readonly (readonly number[])[] {

@@ -1,7 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, test } from 'vitest';
 import { formatFraction } from '../../../../functions/core/capacity/decimal.ts';
-import { evaluateShapes } from '../../../../functions/core/capacity/fit/fit.ts';
+import { evaluateShapes, type ShapeFit } from '../../../../functions/core/capacity/fit/fit.ts';
+import { fitResponse } from '../../../../functions/core/capacity/fit/fit-response.ts';
 import { parseFitRequest } from '../../../../functions/core/capacity/fit/parse-fit-request.ts';
 import {
   STEPS_PER_CANDIDATE,
@@ -369,7 +370,7 @@ describe('with scale-out', () => {
     expect(grown(init, 1, 8).maxChainsWithScaleOut).toEqual(exactly(1));
   });
 
-  test('a deficit on another node type of the pool takes from the same headroom', () => {
+  test('a deficit on another node type of the pool keeps no node from coming', () => {
     const init = {
       types: [
         { type: 'a', model: 'H100', idle: 0 },
@@ -381,7 +382,7 @@ describe('with scale-out', () => {
     const { maxChainsWithScaleOut } = first([dated(init)], {
       podRequirements: [{ acceleratorModel: 'H100', acceleratorCount: 8 }],
     });
-    expect(maxChainsWithScaleOut).toEqual(exactly(1));
+    expect(maxChainsWithScaleOut).toEqual(exactly(3));
   });
 
   test('two node types of a pool share its headroom', () => {
@@ -429,12 +430,61 @@ describe('with scale-out', () => {
     expect(grown(twoTypes(8), 1, 8).maxChainsWithScaleOut).toEqual(exactly(100));
   });
 
-  test('a headroom that can be shared in too many ways is undecided within true bounds, never a wrong no', () => {
-    // 100 nodes of b hold 100 chains, 5 + 3 on each; that is far from the ways of sharing that are tried.
+  test('a headroom that can be shared in many ways is given to the type that holds the most', () => {
+    // 100 nodes of b hold 100 chains, 5 + 3 on each.
     const { maxChainsWithScaleOut } = first([dated(twoTypes(8))], {
       podRequirements: [{ acceleratorCount: 5, nodeTypeId: 'b' }, { acceleratorCount: 3 }],
     });
-    expect(maxChainsWithScaleOut).toEqual({ atLeast: 66, atMost: 100 });
+    expect(maxChainsWithScaleOut).toEqual(exactly(100));
+  });
+
+  test('nodes on their way count, and are told apart', () => {
+    const pool = { gpu: { autoscaling: true, maxNodes: 4 } };
+    const full = { nodes: freeNodes(8, [0]) };
+    const before = grown({ types: [full], pools: pool }, 3, 8);
+    const ordered = grown({ types: [{ ...full, pendingNodes: 3 }], pools: pool }, 3, 8);
+    for (const response of [before, ordered]) {
+      expect(response).toMatchObject({ fits: false, fitsWithScaleOut: true });
+      expect(response.maxChainsWithScaleOut).toEqual(exactly(3));
+    }
+    const written = (response: ShapeFit) =>
+      fitResponse([response], 1).shapes[0]?.candidates[0]?.scaleOutNodes.map(({ nodes, pendingNodes }) => [
+        nodes,
+        pendingNodes,
+      ]);
+    const shape = { podRequirements: pods(8), chains: 3 };
+    expect(written(askOne([dated({ types: [full], pools: pool })], shape))).toEqual([[3n, 0n]]);
+    expect(written(askOne([dated({ types: [{ ...full, pendingNodes: 2 }], pools: pool })], shape))).toEqual([
+      [3n, 2n],
+    ]);
+  });
+
+  test('nodes on their way come without autoscaling, too', () => {
+    expect(grown({ types: [{ nodes: freeNodes(8, [0]), pendingNodes: 1 }] }, 1, 8).fitsWithScaleOut).toBe(
+      true,
+    );
+  });
+
+  test('demand that can never be placed keeps no new node from the question', () => {
+    const init = {
+      types: [{ nodes: freeNodes(8, [0]) }],
+      pools: { gpu: { autoscaling: true, maxNodes: 2 } },
+      ranks: [pending('w', 5, 2)],
+    };
+    expect(grown(init, 1, 3)).toMatchObject({ fits: false, fitsWithScaleOut: true });
+    expect(grown(init, 1, 3).maxChainsWithScaleOut).toEqual(exactly(1));
+  });
+
+  test('a further node may serve more demand and take the room: the set that leaves it is found', () => {
+    // On one node the 3 is served and leaves 1; on two all of {3, 2, 2} is, and leaves 1 as well.
+    const init = (nodes: number) => ({
+      types: [{ perNode: 4, idle: nodes }],
+      pools: { gpu: { autoscaling: true, maxNodes: 2 } },
+      ranks: [pending('a', 3, 1), pending('b', 2, 2)],
+    });
+    expect(grown(init(1), 1, 1).fits).toBe(true);
+    expect(grown(init(0), 1, 1)).toMatchObject({ fits: false, fitsWithScaleOut: true });
+    expect(grown(init(0), 1, 2).fitsWithScaleOut).toBe(false);
   });
 
   test('never fewer fit than without', () => {

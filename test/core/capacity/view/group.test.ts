@@ -59,6 +59,7 @@ describe('a group', () => {
       pendingDemand: '16',
       reservedDemand: '0',
       deficit: '8',
+      deficitServedByPendingNodes: '8',
       deficitUndecided: false,
       eligibleFree: '20',
       // The pool of a may add 9 − 4 − 1 nodes, once, though two node types share it; that of b does not scale.
