@@ -16,6 +16,13 @@ export const DEFAULT_MEMBERSHIP: Membership = {
   retireAfterMs: 24 * 60 * 60_000,
 };
 
+/** The omission reasons of the sweeper, on which alarms match: nothing came from the agent, or nothing acceptable. */
+export const SILENT = 'silent';
+export const REFUSED = 'refused';
+
+/** Nobody may give them to a `DELETE`. */
+export const SWEEPER_REASONS: ReadonlySet<string> = new Set([SILENT, REFUSED]);
+
 /** A push is stamped when it arrives, and may take this long, API Gateway's limit, to reach its head. */
 const MIN_OMIT_AFTER_MS = 30_000;
 

@@ -69,7 +69,7 @@ export function createApp(
         ),
     }),
   );
-  app.use(guard(access, telemetry));
+  app.use(guard(access));
   app.notFound((c) =>
     problemResponse(
       c,
@@ -82,12 +82,20 @@ export function createApp(
       method: c.req.method,
       path: c.req.path,
       code: error.code,
+      ...callerOf(c.get('principal')),
     };
     if (error.code === 'internal' || error.code === 'store_unavailable') {
       telemetry.error('request failed', { ...fields, cause: error.cause });
+    } else {
+      telemetry.warn('request refused', fields);
     }
     telemetry.count('Refused', 1, { code: error.code });
     return problemResponse(c, error);
   });
   return app;
+}
+
+/** Nothing where the request failed before its token was accepted. */
+function callerOf(principal: Principal | undefined): { readonly caller?: string } {
+  return principal?.kind === 'caller' ? { caller: principal.id } : {};
 }

@@ -7,11 +7,18 @@ import {
   ClusterState,
   type ClusterStatus,
   ClusterStatusSchema,
+  type RefusedPush,
+  RefusedPushSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
 import type { Head } from '../storage/head.ts';
+import { type Refusal, standingRefusal } from '../storage/refusals.ts';
 
-/** @param nowMs the service's clock, from which the age is counted */
-export function clusterStatus(head: Head, nowMs: number): ClusterStatus {
+/**
+ * @param refusal the last refused push, whenever it was
+ * @param nowMs the service's clock, from which the age is counted
+ */
+export function clusterStatus(head: Head, refusal: Refusal | undefined, nowMs: number): ClusterStatus {
+  const standing = standingRefusal(refusal, head);
   return create(ClusterStatusSchema, {
     cluster: { clusterId: head.clusterId, ...head.identity },
     state: head.omission === undefined ? ClusterState.INCLUDED : ClusterState.OMITTED,
@@ -35,7 +42,21 @@ export function clusterStatus(head: Head, nowMs: number): ClusterStatus {
     warningCount: head.warnings,
     bodyBytes: BigInt(head.body.rawBytes),
     storedBytes: BigInt(head.body.storedBytes),
+    ...(standing === undefined ? {} : { lastRefusal: refusedPush(standing) }),
   });
+}
+
+/** The status of a cluster of which no snapshot was ever accepted, or none is kept. */
+export function refusedClusterStatus(refusal: Refusal): ClusterStatus {
+  return create(ClusterStatusSchema, {
+    cluster: { clusterId: refusal.clusterId },
+    state: ClusterState.UNSPECIFIED,
+    lastRefusal: refusedPush(refusal),
+  });
+}
+
+function refusedPush({ atMs, code, message, count }: Refusal): RefusedPush {
+  return create(RefusedPushSchema, { at: timestampOf(nanosOfMs(atMs)), code, message, count });
 }
 
 function durationOfMs(ms: number): Duration {

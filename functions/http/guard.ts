@@ -10,7 +10,6 @@ import { PERMISSIONS, type Permission } from '../auth/permissions.ts';
 import { ANYONE, type Caller } from '../auth/principal.ts';
 import { ResourceMapError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
-import type { Telemetry } from '../runtime/telemetry.ts';
 import type { AppEnv } from './app.ts';
 import { clusterIdOf } from './cluster-path.ts';
 import { routeName } from './route-name.ts';
@@ -21,33 +20,26 @@ export type Access =
   | { readonly kind: 'tokens'; readonly authenticator: Authenticator };
 
 /** Sets the request's principal, or refuses the request. */
-export function guard(access: Access, telemetry: Telemetry): MiddlewareHandler<AppEnv> {
+export function guard(access: Access): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     c.set('principal', ANYONE);
     if (access.kind === 'tokens') {
       // The very route that will answer: no second reading of the path that could differ from the first.
       const route = matchedRoutes(c).find(({ method }) => method !== 'ALL');
-      if (route !== undefined) await admit(c, routeName(route), access.authenticator, telemetry);
+      if (route !== undefined) await admit(c, routeName(route), access.authenticator);
     }
     await next();
   };
 }
 
-async function admit(
-  c: Context<AppEnv>,
-  route: string,
-  authenticator: Authenticator,
-  telemetry: Telemetry,
-): Promise<void> {
+async function admit(c: Context<AppEnv>, route: string, authenticator: Authenticator): Promise<void> {
   const permission = PERMISSIONS.get(route);
   if (permission === 'open') return;
   const caller = await authenticator.authenticate(bearerToken(c.req.header('authorization')));
   const refusal = refusalOf(c, route, caller, permission ?? {});
-  if (refusal !== undefined) {
-    telemetry.warn('access refused', { route, caller: caller.id });
-    throw new ResourceMapError('forbidden', refusal);
-  }
+  // Before the refusal, whose log line names the caller.
   c.set('principal', caller);
+  if (refusal !== undefined) throw new ResourceMapError('forbidden', refusal);
 }
 
 function refusalOf(

@@ -38,6 +38,7 @@ export interface ServiceOptions {
   /** 0 picks a free one. */
   readonly port: number;
   readonly host: string;
+  /** Absent: errors alone are logged, on standard error. */
   readonly telemetry?: Telemetry;
   /** Made where they do not exist. */
   readonly tables?: Tables;
@@ -83,7 +84,7 @@ const LOOPBACK = '127.0.0.1';
 
 /** Starts the service; it answers once this resolves. */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
-  const telemetry = options.telemetry ?? jsonLinesTelemetry();
+  const telemetry = options.telemetry ?? jsonLinesTelemetry(undefined, false, 'error');
   const tables = options.tables ?? LOCAL_TABLES;
   const engine = await startEngine(options.engine);
   const client = dynamoClient(engine.endpoint);

@@ -52,17 +52,19 @@ function textOfCause(cause: unknown): string {
  * lines have; metrics are dropped. For the local service and the tests.
  *
  * @param accessLog whether requests get a line each
+ * @param level the least severe of the other lines that are written
  */
 export function jsonLinesTelemetry(
   write: (line: string) => void = (line) => process.stderr.write(line),
   accessLog = false,
+  level: 'warn' | 'error' = 'warn',
 ): Telemetry {
   const log = (level: string, message: string, fields: LogFields): void => {
     const timestamp = new Date().toISOString();
     write(`${JSON.stringify({ level, message, service: 'local', timestamp, ...lineFields(fields) })}\n`);
   };
   return {
-    warn: (message, fields) => log('warn', message, fields),
+    warn: (message, fields) => (level === 'warn' ? log('warn', message, fields) : undefined),
     error: (message, fields) => log('error', message, fields),
     ...(accessLog ? { access: (fields: LogFields) => log('info', 'request', fields) } : {}),
     count: () => undefined,

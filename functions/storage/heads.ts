@@ -22,6 +22,7 @@ import {
   tombstoneToItem,
   UnreadableHeadError,
 } from './head-item.ts';
+import { RefusalStore } from './refusals.ts';
 import { FLOOR_KEY, HEADS_KEY, headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
 
 /** All heads of one read, and the ids of those that could not be read. */
@@ -31,10 +32,15 @@ export interface AllHeads {
 }
 
 export class HeadStore {
+  /** The last refused pushes, in partitions of the same table. */
+  readonly refusals: RefusalStore;
+
   constructor(
     private readonly client: DynamoDBClient,
     private readonly tables: Tables,
-  ) {}
+  ) {
+    this.refusals = new RefusalStore(client, tables);
+  }
 
   /** The head of one cluster, or nothing. One read unit. */
   async read(clusterId: string): Promise<Head | undefined> {

@@ -38,6 +38,18 @@ export function retiredPartition(shard: number): string {
   return `retired#${shard}`;
 }
 
+/** Partition key of the last refused pushes, which no poll reads either. */
+export function refusedPartition(shard: number): string {
+  return `${REFUSED_PREFIX}${shard}`;
+}
+
+const REFUSED_PREFIX = 'refused#';
+
+/** Whether a partition holds refusals, which say nothing of any mark. */
+export function isRefusedPartition(partition: string): boolean {
+  return partition.startsWith(REFUSED_PREFIX);
+}
+
 /** Whether a partition holds live heads, for a reader of the table's stream, which sees every item. */
 export function isHeadPartition(partition: string): boolean {
   return /^\d+$/.test(partition);

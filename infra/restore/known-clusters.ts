@@ -11,7 +11,7 @@ import {
   tombstoneFromItem,
   UnreadableHeadError,
 } from '../../functions/storage/head-item.ts';
-import { FLOOR_KEY, isHeadPartition } from '../../functions/storage/tables.ts';
+import { FLOOR_KEY, isHeadPartition, isRefusedPartition } from '../../functions/storage/tables.ts';
 
 /** A cluster of which at least a mark is known. */
 export interface KnownCluster {
@@ -36,6 +36,7 @@ export class KnownClusters {
       this.#floor = higher(this.#floor, floor);
       return;
     }
+    if (isRefusedPartition(partition)) return;
     try {
       if (isHeadPartition(partition)) this.#addHead(headFromItem(item));
       else this.#addTombstone(tombstoneFromItem(item));

@@ -34,9 +34,9 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 508_000,
-  map: 522_000,
-  plan: 624_000,
+  push: 511_000,
+  map: 525_000,
+  plan: 627_000,
   access: 445_000,
   // Most of it is the OpenAPI document and the page, which are read when they are asked for.
   about: 292_000,

@@ -102,6 +102,16 @@ describe("the stream's filter", () => {
       ),
     ],
     [
+      'a refused push',
+      false,
+      record(undefined, {
+        shard: { S: 'refused#3' },
+        clusterId: { S: 'a' },
+        at: { N: '1' },
+        code: { S: 'collected_in_future' },
+      }),
+    ],
+    [
       'an item that no code of ours wrote',
       true,
       record(undefined, { shard: { S: '3' }, clusterId: { S: 'a' } }),

@@ -1,7 +1,7 @@
 import { create, toJsonString } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import { ClusterListSchema, ClusterStatusSchema } from '../../gen/resourcemap/v1/service_pb.ts';
-import { clusterTable } from '../cluster-table.ts';
+import { clusterTable, refusalLines } from '../cluster-table.ts';
 import { findingLines } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseClusterId } from '../id-arguments.ts';
@@ -18,6 +18,7 @@ export function clustersCommand(): Command {
       const status = await client.cluster(id);
       if (options.json) return print(toJsonString(ClusterStatusSchema, status, { alwaysEmitImplicit: true }));
       print(clusterTable([status]));
+      for (const line of refusalLines(status)) print(line);
       const shown = status.warnings.length;
       for (const line of findingLines(status.warnings, shown > 0 ? status.warningCount - shown : 0))
         print(line);

@@ -4,16 +4,14 @@
  * never undoes a push, and a sweep may end at any point: the next one goes on.
  */
 
-import type { Membership } from '../../core/membership.ts';
+import { type Membership, REFUSED, SILENT } from '../../core/membership.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import { HeadConflictError } from '../../storage/errors.ts';
 import type { Head } from '../../storage/head.ts';
 import type { HeadStore } from '../../storage/heads.ts';
+import { type Refusal, standingRefusal } from '../../storage/refusals.ts';
 import { retireHead } from '../../storage/retire.ts';
 import { forEachConcurrently } from '../../storage/retry.ts';
-
-/** The reason in the head of a cluster that was omitted by the sweeper; rules match on it. */
-export const SILENT = 'silent';
 
 /** Heads of one shard that are written at once: ten thousand retirements within a minute, and few connections. */
 const CONCURRENCY = 8;
@@ -65,37 +63,45 @@ export async function sweep(deps: SweepDeps, membership: Membership, nowMs: numb
 }
 
 async function sweepShard(
-  { heads, telemetry }: SweepDeps,
+  deps: SweepDeps,
   shard: number,
   membership: Membership,
   nowMs: number,
 ): Promise<SweepReport> {
+  const { heads, telemetry } = deps;
+  // Refusals first: one that comes between the two reads is for the next sweep, as its push's head is.
+  const refusals = new Map((await heads.refusals.readShard(shard)).map((r) => [r.clusterId, r]));
   const read = await heads.readShard(shard);
   const tally = new Tally();
   tally.unreadable = read.unreadable.length;
   await forEachConcurrently(read.heads, CONCURRENCY, async (head) => {
     try {
-      tally.add(head, await sweepHead(heads, head, membership, nowMs), nowMs);
+      tally.add(head, await sweepHead(deps, head, refusals.get(head.clusterId), membership, nowMs), nowMs);
     } catch (error) {
       telemetry.error('cluster not swept', { clusterId: head.clusterId, cause: error });
       tally.failed(head);
     }
   });
+  const outdated = [...refusals.values()].filter(({ atMs }) => nowMs - atMs > membership.retireAfterMs);
+  await forEachConcurrently(outdated, CONCURRENCY, (refusal) => heads.refusals.remove(refusal));
   return tally.report();
 }
 
 type Outcome = 'included' | 'omitted' | 'newly-omitted' | 'retired' | 'moved-meanwhile';
 
 async function sweepHead(
-  heads: HeadStore,
+  { heads, telemetry }: SweepDeps,
   head: Head,
+  refusal: Refusal | undefined,
   membership: Membership,
   nowMs: number,
 ): Promise<Outcome> {
   try {
     if (head.omission === undefined) {
       if (nowMs - head.receivedAtMs <= membership.omitAfterMs) return 'included';
-      await heads.omit(head, SILENT, nowMs);
+      const reason = omissionReason(head, refusal, membership, nowMs);
+      await heads.omit(head, reason, nowMs);
+      telemetry.warn('cluster omitted', { clusterId: head.clusterId, reason });
       return 'newly-omitted';
     }
     if (nowMs - head.omission.atMs <= membership.retireAfterMs) return 'omitted';
@@ -105,6 +111,17 @@ async function sweepHead(
     if (error instanceof HeadConflictError) return 'moved-meanwhile';
     throw error;
   }
+}
+
+/** An agent that is refused is alive: whoever is paged has to read why, and not to look for a dead one. */
+function omissionReason(
+  head: Head,
+  refusal: Refusal | undefined,
+  { omitAfterMs }: Membership,
+  nowMs: number,
+): string {
+  const standing = standingRefusal(refusal, head);
+  return standing !== undefined && nowMs - standing.atMs <= omitAfterMs ? REFUSED : SILENT;
 }
 
 /** Counts of one shard. */
@@ -178,9 +195,6 @@ function together(a: SweepReport, b: SweepReport): SweepReport {
 }
 
 function announce(telemetry: Telemetry, report: SweepReport): void {
-  for (const clusterId of report.newlyOmitted) {
-    telemetry.warn('cluster omitted', { clusterId, reason: SILENT });
-  }
   telemetry.count('ClustersFellSilent', report.newlyOmitted.length);
   telemetry.count('ClustersRetired', report.retired.length);
   telemetry.count('HeadsUnreadable', report.unreadable);

@@ -3,7 +3,8 @@ import { create } from '@bufbuild/protobuf';
 import type { Context } from 'hono';
 import { maySeeCluster } from '../../auth/principal.ts';
 import { ResourceMapError } from '../../core/errors.ts';
-import { narrow } from '../../core/map/filter.ts';
+import { inIdOrder } from '../../core/map/entry.ts';
+import { type FilterFacts, narrow } from '../../core/map/filter.ts';
 import { spliceClusterJson } from '../../core/map/splice-json.ts';
 import { spliceClusterProtobuf } from '../../core/map/splice-protobuf.ts';
 import { quote } from '../../core/quote.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../gen/resourcemap/v1/service_pb.ts';
 import type { App } from '../../http/app.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../../http/cluster-path.ts';
-import { clusterStatus } from '../../http/cluster-status.ts';
+import { clusterStatus, refusedClusterStatus } from '../../http/cluster-status.ts';
 import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import { respond } from '../../http/respond.ts';
@@ -23,6 +24,7 @@ import { filterFacts, type MapReader } from '../../reading/map-reader.ts';
 import type { Store } from '../../storage/commit.ts';
 import { ClusterNotFoundError } from '../../storage/errors.ts';
 import type { Head } from '../../storage/head.ts';
+import type { Refusal } from '../../storage/refusals.ts';
 import { filterOf, wantedForm } from './map-request.ts';
 import type { MapDeps } from './routes.ts';
 import { standingWarnings } from './standing-warnings.ts';
@@ -32,10 +34,30 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
     const filter = filterOf(c, ['state']);
     const inState = stateMatcher(c);
     const principal = c.get('principal');
-    const heads = narrow(await map.allHeads(), filter, filterFacts).filter(
-      (head) => inState(head) && maySeeCluster(principal, head.clusterId),
-    );
-    const clusters = heads.map((head) => clusterStatus(head, now()));
+    const [all, refusals] = await Promise.all([map.allHeads(), store.heads.refusals.readAll()]);
+    const heads = narrow(all, filter, filterFacts).filter(inState);
+    const refusalOf = new Map(refusals.map((refusal) => [refusal.clusterId, refusal]));
+    const known = new Set(all.map((head) => head.clusterId));
+    // In no state, and of their identity only the id is known.
+    const never = isAnyState(c)
+      ? narrow(
+          refusals.filter(({ clusterId }) => !known.has(clusterId)),
+          filter,
+          factsOfRefused,
+        )
+      : [];
+    const clusters = inIdOrder([
+      ...heads.map((head) => {
+        const { clusterId } = head;
+        return { clusterId, status: clusterStatus(head, refusalOf.get(clusterId), now()) };
+      }),
+      ...never.map((refusal) => ({
+        clusterId: refusal.clusterId,
+        status: refusedClusterStatus(refusal),
+      })),
+    ])
+      .filter(({ clusterId }) => maySeeCluster(principal, clusterId))
+      .map(({ status }) => status);
     return respond(c, ClusterListSchema, create(ClusterListSchema, { clusters }));
   });
 
@@ -70,8 +92,16 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
   app.get(CLUSTER_ROUTE, async (c) => {
     refuseUnknownParameters(c, []);
     responseFormat(c);
-    const head = await knownHead(store, clusterIdOf(c, ''));
-    const status = clusterStatus(head, now());
+    const clusterId = clusterIdOf(c, '');
+    const [head, refusal] = await Promise.all([
+      store.heads.read(clusterId),
+      store.heads.refusals.read(clusterId),
+    ]);
+    if (head === undefined) {
+      if (refusal === undefined) throw new ClusterNotFoundError(clusterId);
+      return respond(c, ClusterStatusSchema, refusedClusterStatus(refusal));
+    }
+    const status = clusterStatus(head, refusal, now());
     for (const warning of await standingWarnings(map, head, now())) {
       status.warnings.push(create(FindingSchema, warning));
     }
@@ -91,6 +121,21 @@ function stateMatcher(c: Context): (head: Head) => boolean {
   }
   return ({ omission }) =>
     states.length === 0 || states.includes(omission === undefined ? 'included' : 'omitted');
+}
+
+function isAnyState(c: Context): boolean {
+  return (c.req.queries('state') ?? []).length === 0;
+}
+
+function factsOfRefused({ clusterId }: Refusal): FilterFacts {
+  return {
+    clusterId,
+    provider: '',
+    region: '',
+    site: '',
+    acceleratorModels: [],
+    acceleratorModelsCut: false,
+  };
 }
 
 async function knownHead(store: Store, clusterId: string): Promise<Head> {

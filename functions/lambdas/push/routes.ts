@@ -1,6 +1,8 @@
 /** What an agent may do: push, and take its cluster out of the map. */
 import { create } from '@bufbuild/protobuf';
 import { ResourceMapError } from '../../core/errors.ts';
+import { SWEEPER_REASONS } from '../../core/membership.ts';
+import { quote } from '../../core/quote.ts';
 import { cutUtf8 } from '../../core/snapshot/identity.ts';
 import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
 import { ClusterResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
@@ -22,6 +24,7 @@ import type { Telemetry } from '../../runtime/telemetry.ts';
 import { omitCluster, type Store } from '../../storage/commit.ts';
 import type { Decision } from '../../storage/decide.ts';
 import { publishSnapshot } from './publish.ts';
+import { RefusalRecorder } from './refusal-recorder.ts';
 
 export interface PushDeps {
   readonly store: Store;
@@ -50,6 +53,13 @@ export function pushRoutes(
   app: App,
   { store, telemetry, now, maxFutureSkewMs, omitAfterMs }: PushDeps,
 ): void {
+  const recorder = new RefusalRecorder(store.heads.refusals, telemetry);
+  app.put(SNAPSHOT_ROUTE, async (c, next) => {
+    const clusterId = clusterIdOf(c, '/snapshot');
+    await next();
+    if (c.error === undefined) recorder.accepted(clusterId);
+    else await recorder.refused(clusterId, c.error, now());
+  });
   app.put(SNAPSHOT_ROUTE, async (c) => {
     const clusterId = clusterIdOf(c, '/snapshot');
     refuseUnknownParameters(c, ['allow_jump', 'strict']);
@@ -109,7 +119,14 @@ export function pushRoutes(
         `The reason ${JSON.stringify(`${cutUtf8(reason, 40)}…`)} has ${Buffer.byteLength(reason)} bytes; at most ${MAX_REASON_BYTES} are kept.`,
       );
     }
+    if (SWEEPER_REASONS.has(reason)) {
+      throw new ResourceMapError(
+        'invalid_query',
+        `The reason ${quote(reason)} is reserved: the service itself gives it to a cluster whose agent it has not heard. Give another one.`,
+      );
+    }
     const head = await omitCluster(store.heads, clusterId, reason || 'deleted', now());
-    return respond(c, ClusterStatusSchema, clusterStatus(head, now()));
+    const refusal = await store.heads.refusals.read(clusterId);
+    return respond(c, ClusterStatusSchema, clusterStatus(head, refusal, now()));
   });
 }

@@ -82,6 +82,39 @@ describe.each(engines)('The sweeper on $name', (engine) => {
       expect(telemetry.fields).toEqual([{ clusterId: 'quiet', reason: 'silent' }]);
     });
 
+    it('a cluster whose pushes were refused until just now, for another reason', async () => {
+      const at = (clusterId: string, atMs: number) =>
+        store.heads.refusals.put({
+          clusterId,
+          atMs,
+          sinceMs: atMs,
+          code: 'collected_in_future',
+          message: 'm',
+          count: 1,
+        });
+      for (const clusterId of ['refused', 'long-ago', 'accepted-later'])
+        await push(store, clusterId, { counter: 1n, nowMs: T0 });
+      await at('refused', T0 + omitAfterMs);
+      await at('long-ago', T0 + 1);
+      await at('accepted-later', T0 - 1);
+      const report = await sweepAt(T0 + omitAfterMs + 2);
+      expect([...report.newlyOmitted].sort()).toEqual(['accepted-later', 'long-ago', 'refused']);
+      expect((await omission('refused'))?.reason).toBe('refused');
+      expect((await omission('long-ago'))?.reason).toBe('silent');
+      expect((await omission('accepted-later'))?.reason).toBe('silent');
+      expect(telemetry.fields).toContainEqual({ clusterId: 'refused', reason: 'refused' });
+    });
+
+    it('no refusal that is younger than retireAfter, and forgets the others', async () => {
+      for (const [clusterId, atMs] of [
+        ['old', T0],
+        ['young', T0 + 1],
+      ] as const)
+        await store.heads.refusals.put({ clusterId, atMs, sinceMs: atMs, code: 'c', message: 'm', count: 1 });
+      await sweepAt(T0 + retireAfterMs + 1);
+      expect((await store.heads.refusals.readAll()).map((refusal) => refusal.clusterId)).toEqual(['young']);
+    });
+
     it('no cluster for its clock: an hour ahead or behind, silence is counted from when we heard it', async () => {
       for (const [clusterId, skewMs] of [
         ['behind', -HOUR_MS],

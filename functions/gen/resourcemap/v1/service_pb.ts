@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file resourcemap/v1/service.proto.
  */
 export const file_resourcemap_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxyZXNvdXJjZW1hcC92MS9zZXJ2aWNlLnByb3RvEg5yZXNvdXJjZW1hcC52MSJICgdGaW5kaW5nEgwKBGNvZGUYASABKAkSEAoIc2V2ZXJpdHkYAiABKAkSDAoEcGF0aBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIsUBCgpQdXNoUmVzdWx0EiwKB291dGNvbWUYASABKA4yGy5yZXNvdXJjZW1hcC52MS5QdXNoT3V0Y29tZRISCgpjbHVzdGVyX2lkGAIgASgJEhcKD2xvZ2ljYWxfY291bnRlchgDIAEoBBIXCg9oaWdoX3dhdGVyX21hcmsYBCABKAQSKQoId2FybmluZ3MYBSADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfd2FybmluZ3MYBiABKA0iZAoOVmFsaWRhdGVSZXN1bHQSDQoFdmFsaWQYASABKAgSKQoIZmluZGluZ3MYAiADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfZmluZGluZ3MYAyABKA0iUwoQQWNjZWxlcmF0b3JDb3VudBINCgVtb2RlbBgBIAEoCRINCgV0b3RhbBgCIAEoBBIMCgRmcmVlGAMgASgEEhMKC3VuYXZhaWxhYmxlGAQgASgEIvQECg1DbHVzdGVyU3RhdHVzEjAKB2NsdXN0ZXIYASABKAsyHy5yZXNvdXJjZW1hcC52MS5DbHVzdGVySWRlbnRpdHkSKwoFc3RhdGUYAiABKA4yHC5yZXNvdXJjZW1hcC52MS5DbHVzdGVyU3RhdGUSFgoOb21pdHRlZF9yZWFzb24YAyABKAkSLgoKb21pdHRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPaGlnaF93YXRlcl9tYXJrGAUgASgEEjAKDGNvbGxlY3RlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVjZWl2ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKA2FnZRgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIdChVjb250ZW50X3NpbmNlX2NvdW50ZXIYCSABKAQSMQoNY29udGVudF9zaW5jZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoMYWNjZWxlcmF0b3JzGAsgAygLMiAucmVzb3VyY2VtYXAudjEuQWNjZWxlcmF0b3JDb3VudBIiChpvbWl0dGVkX2FjY2VsZXJhdG9yX21vZGVscxgMIAEoDRIVCg13YXJuaW5nX2NvdW50GA0gASgNEikKCHdhcm5pbmdzGA4gAygLMhcucmVzb3VyY2VtYXAudjEuRmluZGluZxISCgpib2R5X2J5dGVzGA8gASgEEhQKDHN0b3JlZF9ieXRlcxgQIAEoBCI+CgtDbHVzdGVyTGlzdBIvCghjbHVzdGVycxgBIAMoCzIdLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJTdGF0dXMihQEKC1ZlY3RvckNsb2NrEkIKDHZlY3Rvcl9jbG9jaxgBIAMoCzIsLnJlc291cmNlbWFwLnYxLlZlY3RvckNsb2NrLlZlY3RvckNsb2NrRW50cnkaMgoQVmVjdG9yQ2xvY2tFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBImcKCU1hcEZpbHRlchIPCgdjbHVzdGVyGAEgAygJEhAKCHByb3ZpZGVyGAIgAygJEg4KBnJlZ2lvbhgDIAMoCRIMCgRzaXRlGAQgAygJEhkKEWFjY2VsZXJhdG9yX21vZGVsGAUgAygJIsMBCgtTeW5jUmVxdWVzdBJCCgx2ZWN0b3JfY2xvY2sYASADKAsyLC5yZXNvdXJjZW1hcC52MS5TeW5jUmVxdWVzdC5WZWN0b3JDbG9ja0VudHJ5EhEKCW1heF9ieXRlcxgCIAEoBBIpCgZmaWx0ZXIYAyABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXIaMgoQVmVjdG9yQ2xvY2tFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIqkBCgxTeW5jUmVzcG9uc2USMwoHY2hhbmdlZBgBIAMoCzIiLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJSZXNvdXJjZU1hcBIzCglyZWZyZXNoZWQYAiADKAsyIC5yZXNvdXJjZW1hcC52MS5SZWZyZXNoZWRDbHVzdGVyEg8KB29taXR0ZWQYAyADKAkSEAoIY29tcGxldGUYBCABKAgSDAoEZXRhZxgFIAEoCSJxChBSZWZyZXNoZWRDbHVzdGVyEhIKCmNsdXN0ZXJfaWQYASABKAkSMAoMY29sbGVjdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9sb2dpY2FsX2NvdW50ZXIYAyABKAQqhwEKC1B1c2hPdXRjb21lEhwKGFBVU0hfT1VUQ09NRV9VTlNQRUNJRklFRBAAEhoKFlBVU0hfT1VUQ09NRV9QVUJMSVNIRUQQARIaChZQVVNIX09VVENPTUVfUkVGUkVTSEVEEAISIgoeUFVTSF9PVVRDT01FX0FMUkVBRFlfUFVCTElTSEVEEAMqZAoMQ2x1c3RlclN0YXRlEh0KGUNMVVNURVJfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZDTFVTVEVSX1NUQVRFX0lOQ0xVREVEEAESGQoVQ0xVU1RFUl9TVEFURV9PTUlUVEVEEAJCQQoOcmVzb3VyY2VtYXAudjFQAVoccmVzb3VyY2VtYXAvdjE7cmVzb3VyY2VtYXB2MaoCDlJlc291cmNlTWFwLlYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_resourcemap_v1_resource_map]);
+  fileDesc("ChxyZXNvdXJjZW1hcC92MS9zZXJ2aWNlLnByb3RvEg5yZXNvdXJjZW1hcC52MSJICgdGaW5kaW5nEgwKBGNvZGUYASABKAkSEAoIc2V2ZXJpdHkYAiABKAkSDAoEcGF0aBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIsUBCgpQdXNoUmVzdWx0EiwKB291dGNvbWUYASABKA4yGy5yZXNvdXJjZW1hcC52MS5QdXNoT3V0Y29tZRISCgpjbHVzdGVyX2lkGAIgASgJEhcKD2xvZ2ljYWxfY291bnRlchgDIAEoBBIXCg9oaWdoX3dhdGVyX21hcmsYBCABKAQSKQoId2FybmluZ3MYBSADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfd2FybmluZ3MYBiABKA0iZAoOVmFsaWRhdGVSZXN1bHQSDQoFdmFsaWQYASABKAgSKQoIZmluZGluZ3MYAiADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfZmluZGluZ3MYAyABKA0iUwoQQWNjZWxlcmF0b3JDb3VudBINCgVtb2RlbBgBIAEoCRINCgV0b3RhbBgCIAEoBBIMCgRmcmVlGAMgASgEEhMKC3VuYXZhaWxhYmxlGAQgASgEIqcFCg1DbHVzdGVyU3RhdHVzEjAKB2NsdXN0ZXIYASABKAsyHy5yZXNvdXJjZW1hcC52MS5DbHVzdGVySWRlbnRpdHkSKwoFc3RhdGUYAiABKA4yHC5yZXNvdXJjZW1hcC52MS5DbHVzdGVyU3RhdGUSFgoOb21pdHRlZF9yZWFzb24YAyABKAkSLgoKb21pdHRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPaGlnaF93YXRlcl9tYXJrGAUgASgEEjAKDGNvbGxlY3RlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVjZWl2ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKA2FnZRgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIdChVjb250ZW50X3NpbmNlX2NvdW50ZXIYCSABKAQSMQoNY29udGVudF9zaW5jZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoMYWNjZWxlcmF0b3JzGAsgAygLMiAucmVzb3VyY2VtYXAudjEuQWNjZWxlcmF0b3JDb3VudBIiChpvbWl0dGVkX2FjY2VsZXJhdG9yX21vZGVscxgMIAEoDRIVCg13YXJuaW5nX2NvdW50GA0gASgNEikKCHdhcm5pbmdzGA4gAygLMhcucmVzb3VyY2VtYXAudjEuRmluZGluZxISCgpib2R5X2J5dGVzGA8gASgEEhQKDHN0b3JlZF9ieXRlcxgQIAEoBBIxCgxsYXN0X3JlZnVzYWwYESABKAsyGy5yZXNvdXJjZW1hcC52MS5SZWZ1c2VkUHVzaCJjCgtSZWZ1c2VkUHVzaBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEg0KBWNvdW50GAQgASgNIj4KC0NsdXN0ZXJMaXN0Ei8KCGNsdXN0ZXJzGAEgAygLMh0ucmVzb3VyY2VtYXAudjEuQ2x1c3RlclN0YXR1cyKFAQoLVmVjdG9yQ2xvY2sSQgoMdmVjdG9yX2Nsb2NrGAEgAygLMiwucmVzb3VyY2VtYXAudjEuVmVjdG9yQ2xvY2suVmVjdG9yQ2xvY2tFbnRyeRoyChBWZWN0b3JDbG9ja0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiZwoJTWFwRmlsdGVyEg8KB2NsdXN0ZXIYASADKAkSEAoIcHJvdmlkZXIYAiADKAkSDgoGcmVnaW9uGAMgAygJEgwKBHNpdGUYBCADKAkSGQoRYWNjZWxlcmF0b3JfbW9kZWwYBSADKAkiwwEKC1N5bmNSZXF1ZXN0EkIKDHZlY3Rvcl9jbG9jaxgBIAMoCzIsLnJlc291cmNlbWFwLnYxLlN5bmNSZXF1ZXN0LlZlY3RvckNsb2NrRW50cnkSEQoJbWF4X2J5dGVzGAIgASgEEikKBmZpbHRlchgDIAEoCzIZLnJlc291cmNlbWFwLnYxLk1hcEZpbHRlchoyChBWZWN0b3JDbG9ja0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiqQEKDFN5bmNSZXNwb25zZRIzCgdjaGFuZ2VkGAEgAygLMiIucmVzb3VyY2VtYXAudjEuQ2x1c3RlclJlc291cmNlTWFwEjMKCXJlZnJlc2hlZBgCIAMoCzIgLnJlc291cmNlbWFwLnYxLlJlZnJlc2hlZENsdXN0ZXISDwoHb21pdHRlZBgDIAMoCRIQCghjb21wbGV0ZRgEIAEoCBIMCgRldGFnGAUgASgJInEKEFJlZnJlc2hlZENsdXN0ZXISEgoKY2x1c3Rlcl9pZBgBIAEoCRIwCgxjb2xsZWN0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2xvZ2ljYWxfY291bnRlchgDIAEoBCqHAQoLUHVzaE91dGNvbWUSHAoYUFVTSF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGgoWUFVTSF9PVVRDT01FX1BVQkxJU0hFRBABEhoKFlBVU0hfT1VUQ09NRV9SRUZSRVNIRUQQAhIiCh5QVVNIX09VVENPTUVfQUxSRUFEWV9QVUJMSVNIRUQQAypkCgxDbHVzdGVyU3RhdGUSHQoZQ0xVU1RFUl9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkNMVVNURVJfU1RBVEVfSU5DTFVERUQQARIZChVDTFVTVEVSX1NUQVRFX09NSVRURUQQAkJBCg5yZXNvdXJjZW1hcC52MVABWhxyZXNvdXJjZW1hcC92MTtyZXNvdXJjZW1hcHYxqgIOUmVzb3VyY2VNYXAuVjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_resourcemap_v1_resource_map]);
 
 /**
  * One broken rule, or one thing worth a look.
@@ -281,6 +281,13 @@ export type ClusterStatus = Message<"resourcemap.v1.ClusterStatus"> & {
    * @generated from field: uint64 stored_bytes = 16;
    */
   storedBytes: bigint;
+
+  /**
+   * The last refused push, if no push was accepted since.
+   *
+   * @generated from field: resourcemap.v1.RefusedPush last_refusal = 17;
+   */
+  lastRefusal?: RefusedPush | undefined;
 };
 
 /**
@@ -289,6 +296,49 @@ export type ClusterStatus = Message<"resourcemap.v1.ClusterStatus"> & {
  */
 export const ClusterStatusSchema: GenMessage<ClusterStatus> = /*@__PURE__*/
   messageDesc(file_resourcemap_v1_service, 4);
+
+/**
+ * A push that was refused. It is recorded at most once a minute, so a later one may
+ * not show yet.
+ *
+ * @generated from message resourcemap.v1.RefusedPush
+ */
+export type RefusedPush = Message<"resourcemap.v1.RefusedPush"> & {
+  /**
+   * By the service's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * The rule's code if the snapshot breaks rules, else the problem's.
+   *
+   * @generated from field: string code = 2;
+   */
+  code: string;
+
+  /**
+   * At most 200 bytes.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+
+  /**
+   * Pushes refused since the last accepted one; a lower bound.
+   *
+   * @generated from field: uint32 count = 4;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message resourcemap.v1.RefusedPush.
+ * Use `create(RefusedPushSchema)` to create a new message.
+ */
+export const RefusedPushSchema: GenMessage<RefusedPush> = /*@__PURE__*/
+  messageDesc(file_resourcemap_v1_service, 5);
 
 /**
  * @generated from message resourcemap.v1.ClusterList
@@ -305,7 +355,7 @@ export type ClusterList = Message<"resourcemap.v1.ClusterList"> & {
  * Use `create(ClusterListSchema)` to create a new message.
  */
 export const ClusterListSchema: GenMessage<ClusterList> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 5);
+  messageDesc(file_resourcemap_v1_service, 6);
 
 /**
  * @generated from message resourcemap.v1.VectorClock
@@ -322,7 +372,7 @@ export type VectorClock = Message<"resourcemap.v1.VectorClock"> & {
  * Use `create(VectorClockSchema)` to create a new message.
  */
 export const VectorClockSchema: GenMessage<VectorClock> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 6);
+  messageDesc(file_resourcemap_v1_service, 7);
 
 /**
  * Narrows the map. Values of one field are alternatives, fields are conditions that
@@ -362,7 +412,7 @@ export type MapFilter = Message<"resourcemap.v1.MapFilter"> & {
  * Use `create(MapFilterSchema)` to create a new message.
  */
 export const MapFilterSchema: GenMessage<MapFilter> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 7);
+  messageDesc(file_resourcemap_v1_service, 8);
 
 /**
  * Asks what changed since the caller's clock.
@@ -393,7 +443,7 @@ export type SyncRequest = Message<"resourcemap.v1.SyncRequest"> & {
  * Use `create(SyncRequestSchema)` to create a new message.
  */
 export const SyncRequestSchema: GenMessage<SyncRequest> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 8);
+  messageDesc(file_resourcemap_v1_service, 9);
 
 /**
  * @generated from message resourcemap.v1.SyncResponse
@@ -441,7 +491,7 @@ export type SyncResponse = Message<"resourcemap.v1.SyncResponse"> & {
  * Use `create(SyncResponseSchema)` to create a new message.
  */
 export const SyncResponseSchema: GenMessage<SyncResponse> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 9);
+  messageDesc(file_resourcemap_v1_service, 10);
 
 /**
  * @generated from message resourcemap.v1.RefreshedCluster
@@ -468,7 +518,7 @@ export type RefreshedCluster = Message<"resourcemap.v1.RefreshedCluster"> & {
  * Use `create(RefreshedClusterSchema)` to create a new message.
  */
 export const RefreshedClusterSchema: GenMessage<RefreshedCluster> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 10);
+  messageDesc(file_resourcemap_v1_service, 11);
 
 /**
  * @generated from enum resourcemap.v1.PushOutcome
@@ -512,6 +562,9 @@ export const PushOutcomeSchema: GenEnum<PushOutcome> = /*@__PURE__*/
  */
 export enum ClusterState {
   /**
+   * In a ClusterStatus: the service has no snapshot of this cluster, and last_refusal
+   * says why. Nothing else is set.
+   *
    * @generated from enum value: CLUSTER_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
