@@ -1,7 +1,7 @@
 /**
  * What a validator says of a snapshot. Findings come in document order and are
- * capped, with a count of what was left out, so that a snapshot with a million
- * faults costs an answer of bounded size.
+ * capped, warnings before rejects, with a count of what was left out, so that a
+ * snapshot with a million faults costs a response of bounded size.
  */
 import { MAX_FINDINGS } from './snapshot/limits.ts';
 
@@ -44,10 +44,26 @@ interface ReportedRule {
   readonly severity: Severity;
 }
 
-/** Gathers findings in the order in which they are reported and keeps the first `cap`. */
+/**
+ * The first `cap` findings of a list, in its order, where a reject is never left out for a
+ * warning: a refused push must be told why.
+ */
+export function capFindings(findings: readonly Finding[], cap: number): readonly Finding[] {
+  if (findings.length <= cap) return findings;
+  const rejects = findings.reduce((count, { severity }) => count + (severity === 'reject' ? 1 : 0), 0);
+  let rejectsLeft = Math.min(rejects, cap);
+  let warningsLeft = cap - rejectsLeft;
+  return findings.filter(({ severity }) => (severity === 'reject' ? rejectsLeft-- > 0 : warningsLeft-- > 0));
+}
+
+/**
+ * Gathers findings in the order in which they are reported, and keeps `cap` of them, the
+ * first rejects before the first warnings.
+ */
 export class FindingCollector {
   readonly #cap: number;
   readonly #strict: boolean;
+  /** At most `cap` of either severity. */
   readonly #kept: Finding[] = [];
   #rejects = 0;
   #warnings = 0;
@@ -68,9 +84,8 @@ export class FindingCollector {
    */
   report(rule: ReportedRule, path: () => string, message: () => string): void {
     const severity = this.#strict ? 'reject' : rule.severity;
-    if (severity === 'reject') this.#rejects++;
-    else this.#warnings++;
-    if (this.#kept.length < this.#cap) {
+    const before = severity === 'reject' ? this.#rejects++ : this.#warnings++;
+    if (before < this.#cap) {
       this.#kept.push({ code: rule.code, severity, path: path(), message: message() });
     }
   }
@@ -78,9 +93,10 @@ export class FindingCollector {
   /** What was reported so far. */
   result(): Findings {
     if (this.#rejects + this.#warnings === 0) return NO_FINDINGS;
+    const findings = capFindings([...this.#kept], this.#cap);
     return {
-      findings: [...this.#kept],
-      omitted: this.#rejects + this.#warnings - this.#kept.length,
+      findings,
+      omitted: this.#rejects + this.#warnings - findings.length,
       rejects: this.#rejects,
       warnings: this.#warnings,
     };

@@ -25,8 +25,13 @@ export type WriteCondition =
   | { readonly kind: 'absent' }
   /** `If-Match: *` */
   | { readonly kind: 'present' }
-  /** Strong tags of If-Match, without their quotes. A weak one matches nothing (RFC 9110, section 13.1.1) and is left out. */
-  | { readonly kind: 'match'; readonly tags: readonly string[] };
+  | {
+      readonly kind: 'match';
+      /** Strong tags of If-Match, without their quotes. A weak one matches nothing (RFC 9110, section 13.1.1) and is left out. */
+      readonly tags: readonly string[];
+      /** Whether a weak tag was left out. */
+      readonly weak: boolean;
+    };
 
 /** @throws ResourceMapError `invalid_precondition` for headers that no write can hold to */
 export function writeCondition(c: Context): WriteCondition {
@@ -46,7 +51,8 @@ export function writeCondition(c: Context): WriteCondition {
   const tags = tagsOf('If-Match', match);
   // A list may be empty, but no write can then happen: it is the slip of an empty variable.
   if (tags.length === 0) throw noTags('If-Match', match);
-  return { kind: 'match', tags: tags.filter(({ weak }) => !weak).map(({ opaque }) => opaque) };
+  const strong = tags.filter(({ weak }) => !weak);
+  return { kind: 'match', tags: strong.map(({ opaque }) => opaque), weak: strong.length < tags.length };
 }
 
 function tagsOf(name: string, header: string): readonly EntityTag[] {

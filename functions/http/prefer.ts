@@ -18,7 +18,7 @@ interface LambdaBindings {
 export function preferredWaitSeconds(c: Context): number {
   const asked = (c.req.header('prefer') ?? '')
     .split(',')
-    .map((preference) => /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;|$)/i.exec(preference)?.[1])
+    .map((preference) => /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;|$)/i.exec(preference)?.[1])
     .find((seconds) => seconds !== undefined);
   if (asked === undefined) return 0;
   const { lambdaContext } = (c.env ?? {}) as LambdaBindings;

@@ -4,7 +4,8 @@
  * name that it has not seen before: 30 MB of objects of a hundred names each, no two the
  * same, would hold the process for half a minute.
  */
-import { ResourceMapError } from '../errors.ts';
+import { MalformedBodyError, ResourceMapError } from '../errors.ts';
+import { quote } from '../quote.ts';
 import { MAX_DISTINCT_KEYS, MAX_JSON_VALUES, MAX_NESTING } from './limits.ts';
 
 const QUOTE = 0x22;
@@ -21,15 +22,19 @@ const BRACE_CLOSE = 0x7d;
  * JSON at all is for the parser to say; text that is not is never counted as less.
  *
  * @returns the number of values, up to twice for one that is an object or an array
- * @throws ResourceMapError `too_many_elements`, `nested_too_deeply`
+ * @throws ResourceMapError `too_many_elements`, `nested_too_deeply`; MalformedBodyError for a member that
+ *   an object has twice: the parser would take the last and drop the others without a word
  */
 export function scanJson(bytes: Uint8Array): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const names = new Set<string>();
+  /** By depth; nothing for an array. */
+  const members: (MemberNames | undefined)[] = [];
   let values = 1;
   let depth = 0;
   let stringStart = 0;
   let stringEnd = 0;
+  let name = '';
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case QUOTE:
@@ -38,7 +43,15 @@ export function scanJson(bytes: Uint8Array): number {
         at = stringEnd;
         break;
       case COLON:
-        names.add(text.toString('latin1', stringStart, stringEnd));
+        name = text.toString('latin1', stringStart, stringEnd);
+        if (members[depth]?.add(unescaped(name)) === false) {
+          const shown = Buffer.from(unescaped(name), 'latin1').toString('utf8');
+          throw new MalformedBodyError(
+            'malformed_json',
+            `The member ${quote(shown)} is given twice in one object, the second time at byte ${stringStart - 1}; give it once.`,
+          );
+        }
+        names.add(name);
         if (names.size > MAX_DISTINCT_KEYS) {
           throw new ResourceMapError(
             'too_many_elements',
@@ -54,11 +67,12 @@ export function scanJson(bytes: Uint8Array): number {
             `The body is nested more than ${MAX_NESTING} deep at byte ${at}, which is the most that is taken.`,
           );
         }
+        members[depth] = text[at] === BRACE_OPEN ? new MemberNames() : undefined;
         values++;
         break;
       case BRACE_CLOSE:
       case BRACKET_CLOSE:
-        depth--;
+        if (depth > 0) depth--;
         break;
       case COMMA:
         values++;
@@ -83,4 +97,43 @@ function endOfString(text: Buffer, at: number): number {
     i += byte === BACKSLASH ? 2 : 1;
   }
   return i;
+}
+
+/** Objects have a few members as a rule, for which a list is smaller than a set and as quick. */
+const MAX_LISTED = 16;
+
+/** The names of an object's members so far. */
+class MemberNames {
+  readonly #listed: string[] = [];
+  #all: Set<string> | undefined;
+
+  /** False if the name was there already. */
+  add(name: string): boolean {
+    if (this.#all === undefined) {
+      if (this.#listed.includes(name)) return false;
+      if (this.#listed.length < MAX_LISTED) {
+        this.#listed.push(name);
+        return true;
+      }
+      this.#all = new Set(this.#listed);
+    }
+    const before = this.#all.size;
+    return this.#all.add(name).size > before;
+  }
+}
+
+/**
+ * One name may be written in several ways, with escape sequences.
+ *
+ * @param raw the bytes between the quotes, one character each
+ * @returns the bytes of the name, one character each; `raw` if it is not the text of a string
+ */
+function unescaped(raw: string): string {
+  if (!raw.includes('\\')) return raw;
+  try {
+    const name = JSON.parse(`"${Buffer.from(raw, 'latin1').toString('utf8')}"`) as string;
+    return Buffer.from(name, 'utf8').toString('latin1');
+  } catch {
+    return raw;
+  }
 }

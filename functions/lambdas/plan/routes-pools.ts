@@ -77,7 +77,7 @@ export function poolRoutes(app: App, { pools, telemetry, maxResponseBytes }: Poo
     pool.poolName = name;
     readOnePool(pool);
     const put = await pools.put(pool, poolCondition(condition));
-    if (put.outcome === 'refused') throw condition.kind === 'none' ? unseen(name) : changed(name);
+    if (put.outcome === 'refused') throw condition.kind === 'none' ? unseen(name) : changed(name, condition);
     record(c, `pool ${put.outcome}`, name);
     return respondPool(c, { pool, version: put.version }, put.outcome === 'created' ? 201 : 200);
   });
@@ -96,8 +96,8 @@ export function poolRoutes(app: App, { pools, telemetry, maxResponseBytes }: Poo
       name,
       condition.kind === 'match' ? versionsOf(condition.tags) : undefined,
     );
-    if (removed === 'refused') throw changed(name);
-    if (removed === 'absent') throw condition.kind === 'none' ? notFound(name) : changed(name);
+    if (removed === 'refused') throw changed(name, condition);
+    if (removed === 'absent') throw condition.kind === 'none' ? notFound(name) : changed(name, condition);
     record(c, 'pool removed', name);
     return c.body(null, 204);
   });
@@ -141,7 +141,14 @@ function notFound(name: string): ResourceMapError {
   );
 }
 
-function changed(name: string): ResourceMapError {
+function changed(name: string, condition: WriteCondition): ResourceMapError {
+  if (condition.kind === 'match' && condition.weak) {
+    return new ResourceMapError(
+      'pool_changed',
+      `If-Match has a weak tag, W/"…", which never matches, and nothing was changed. The service gives strong tags: something between, ` +
+        `a proxy that compresses as a rule, has weakened this one. Send the \`etag\` in the body of GET ${poolPath(name)}, which is the strong one.`,
+    );
+  }
   return new ResourceMapError(
     'pool_changed',
     `Pool ${quote(name)} is not what the request expects to be there, and nothing was changed; GET ${poolPath(name)} has what is, with its ETag.`,

@@ -112,7 +112,17 @@ describe('PUT /v1/pools/{name}', () => {
 
   it('takes no weak ETag, which says too little to write on', async () => {
     const etag = await created('weak', 'a');
-    expect((await call('PUT', '/v1/pools/weak', pool('b'), { 'if-match': `W/${etag}` })).status).toBe(412);
+    for (const method of ['PUT', 'DELETE']) {
+      const body = method === 'PUT' ? pool('b') : undefined;
+      expect(await call(method, '/v1/pools/weak', body, { 'if-match': `W/${etag}` })).toMatchObject({
+        status: 412,
+        body: {
+          code: 'pool_changed',
+          detail:
+            'If-Match has a weak tag, W/"…", which never matches, and nothing was changed. The service gives strong tags: something between, a proxy that compresses as a rule, has weakened this one. Send the `etag` in the body of GET /v1/pools/weak, which is the strong one.',
+        },
+      });
+    }
   });
 
   it('overwrites nothing for who does not say what they have seen', async () => {

@@ -40,7 +40,7 @@ export function renderRuleBook(): string {
       `The other ${rules.length - rejects} **warn**: the snapshot is accepted, and they come back with the answer and stand in the cluster’s status. ` +
       '`?strict=true` turns them into rejects.',
     '',
-    'Every finding is {`code`, `severity`, `path`, `message`}. All of them are reported, in document order, the first 1,000 in full and the rest as a count. ' +
+    'Every finding is {`code`, `severity`, `path`, `message`}. All of them are reported, in document order, 1,000 in full and the rest as a count; a reject is never left out for a warning. ' +
       'The path is a field path with positions; the table gives it with `[]` for each. The message names the value and what would be right.',
     '',
     ...RULE_BOOK.flatMap(renderSection),

@@ -4,7 +4,7 @@
  */
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { ClusterResourceMapSchema } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
-import type { Finding, Findings } from '../../findings.ts';
+import { capFindings, type Findings } from '../../findings.ts';
 import { MAX_FINDINGS } from '../limits.ts';
 
 /** Negative where the field path `a` stands before `b`, 0 where both are the same. */
@@ -14,7 +14,7 @@ export function comparePaths(a: string, b: string): number {
 
 /**
  * Joins what several checks found of one snapshot, in document order, and keeps the
- * first `maxFindings` of it. Findings that one check left out for its own cap are
+ * first `maxFindings` of it, rejects before warnings. Findings that one check left out for its own cap are
  * counted, but cannot come back.
  */
 export function mergeFindings(parts: readonly Findings[], maxFindings: number = MAX_FINDINGS): Findings {
@@ -26,7 +26,10 @@ export function mergeFindings(parts: readonly Findings[], maxFindings: number = 
   );
   // The sort is stable: findings of one path stay in the order in which the checks found them.
   keyed.sort((a, b) => compareKeys(a.key, b.key));
-  const findings: readonly Finding[] = keyed.slice(0, maxFindings).map(({ finding }) => finding);
+  const findings = capFindings(
+    keyed.map(({ finding }) => finding),
+    maxFindings,
+  );
   const rejects = found.reduce((sum, part) => sum + part.rejects, 0);
   const warnings = found.reduce((sum, part) => sum + part.warnings, 0);
   return { findings, omitted: rejects + warnings - findings.length, rejects, warnings };

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { FindingCollector } from '../../../../functions/core/findings.ts';
-import { checkSnapshot } from '../../../../functions/core/snapshot/rules/index.ts';
+import { checkSnapshot, mergeFindings } from '../../../../functions/core/snapshot/rules/index.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
@@ -199,11 +199,20 @@ describe('very many findings', () => {
     expect([findings.length, omitted]).toEqual([3, 19_997]);
   });
 
-  it('a reject beyond the cap still refuses', () => {
+  it('a reject after a thousand warnings refuses, and is among what is given', () => {
     const nodeTypes = Array.from({ length: 1_500 }, (_, i) => nodeType({ id: `t${i}`, purchaseModel: 0 }));
     const { findings, omitted, rejects } = check({ capacityPools: [pool({ nodeTypes }), pool()] });
-    expect(findings.every((f) => f.severity === 'warn')).toBe(true);
+    expect(findings.map((f) => f.severity)).toEqual([...Array(999).fill('warn'), 'reject']);
+    expect(findings.at(-1)?.code).toBe('duplicate_pool_id');
     expect([omitted, rejects]).toEqual([501, 1]);
+    const merged = mergeFindings(
+      [
+        { findings: findings.slice(0, 999), omitted: 0, rejects: 0, warnings: 999 },
+        { findings: findings.slice(-1), omitted: 0, rejects: 1, warnings: 0 },
+      ],
+      5,
+    );
+    expect(merged.findings.map((f) => f.severity)).toEqual(['warn', 'warn', 'warn', 'warn', 'reject']);
   });
 
   it('nothing is written about those that are left out', () => {
