@@ -28,6 +28,14 @@ export function identityOf(snapshot: ClusterResourceMap): Identity {
   };
 }
 
+/** Bytes of the longest character. */
+const MAX_CHARACTER_BYTES = 4;
+
+/** Whether a provider, region or site may have been cut for the head. */
+export function isCutIdentity(text: string): boolean {
+  return Buffer.byteLength(text, 'utf8') > MAX_IDENTITY_BYTES - MAX_CHARACTER_BYTES;
+}
+
 /** The longest prefix of whole characters within `maxBytes` of UTF-8. */
 export function cutUtf8(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text, 'utf8');

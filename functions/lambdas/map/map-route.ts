@@ -8,7 +8,8 @@ import { knownRepresentations } from '../../http/conditional.ts';
 import { encodePieces, type SendOptions, sendEncoded } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
 import type { WaitLimiter } from '../../http/wait-limiter.ts';
-import { entryOf, filterFacts, type MapReader, versionOf } from '../../reading/map-reader.ts';
+import { FilterFactsReader } from '../../reading/filter-facts.ts';
+import { entryOf, type MapReader, versionOf } from '../../reading/map-reader.ts';
 import { filterOf, notModified, waitOptionsOf, wantedForm } from './map-request.ts';
 import type { ResponseCache } from './response-cache.ts';
 
@@ -21,13 +22,15 @@ export interface MapRouteDeps {
 }
 
 export function mapRoute(app: App, { map, responses, changes, waits, maxResponseBytes }: MapRouteDeps): void {
+  const facts = new FilterFactsReader(map);
   app.get('/v1/map', async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);
     const isKnown = knownRepresentations(c);
     const { waitOptions, headers } = waitOptionsOf(c, changes);
     const look = async () => {
-      const heads = narrow(await map.includedHeads(), filter, filterFacts);
+      const included = await map.includedHeads();
+      const heads = narrow(included, filter, await facts.read(included, filter));
       return { heads, etag: clockEtag(heads.map(versionOf), filter, wanted.format) };
     };
     const { heads, etag } = await waits.pollUntil(
@@ -64,7 +67,8 @@ export function mapRoute(app: App, { map, responses, changes, waits, maxResponse
     const filter = filterOf(c);
     const wanted = wantedForm(c);
     const isKnown = knownRepresentations(c);
-    const versions = narrow(await map.includedHeads(), filter, filterFacts).map(versionOf);
+    const included = await map.includedHeads();
+    const versions = narrow(included, filter, await facts.read(included, filter)).map(versionOf);
     const etag = clockEtag(versions, filter, wanted.format);
     if (isKnown(etag)) return notModified(c, etag);
     const splice = wanted.format === 'protobuf' ? spliceClockProtobuf : spliceClockJson;

@@ -1,13 +1,8 @@
 /** Answers a sync: plans it over the heads, and reads the bodies that the plan sends. */
-import type { MapFilter } from '../../core/map/filter.ts';
+import type { FilterFacts, MapFilter } from '../../core/map/filter.ts';
 import { planSync, type SyncHead, type SyncResult } from '../../core/map/sync.ts';
-import {
-  type ContentFormat,
-  entryOf,
-  filterFacts,
-  type MapReader,
-  versionOf,
-} from '../../reading/map-reader.ts';
+import type { FilterFactsReader } from '../../reading/filter-facts.ts';
+import { type ContentFormat, entryOf, type MapReader, versionOf } from '../../reading/map-reader.ts';
 import type { Head } from '../../storage/head.ts';
 
 export interface SyncQuery {
@@ -24,15 +19,17 @@ const ENTRY_BYTES = 100;
 /** Answers from the heads as they are now. */
 export async function syncResponse(
   map: MapReader,
+  facts: FilterFactsReader,
   query: SyncQuery,
   form: ContentFormat,
 ): Promise<SyncResult> {
   let heads = await map.includedHeads();
   for (;;) {
+    const factsOf = await facts.read(heads, query.filter);
     const plan = planSync<PlannedHead>({
       ...query,
       format: form.format,
-      heads: heads.map(plannedHead),
+      heads: heads.map((head) => plannedHead(head, factsOf(head))),
       snapshotBytes: ({ head }) => map.bodyBytes(head, form.format) + ENTRY_BYTES,
     });
     const sent = plan.changed.map(({ head }) => head);
@@ -53,11 +50,11 @@ interface PlannedHead extends SyncHead {
   readonly head: Head;
 }
 
-function plannedHead(head: Head): PlannedHead {
+function plannedHead(head: Head, facts: FilterFacts): PlannedHead {
   return {
     head,
     ...versionOf(head),
-    ...filterFacts(head),
+    ...facts,
     contentSinceCounter: head.contentSince.counter,
     contentSinceMs: head.contentSince.atMs,
   };

@@ -12,6 +12,7 @@ import { readMessage } from '../../http/read-message.ts';
 import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
 import type { WaitLimiter } from '../../http/wait-limiter.ts';
+import { FilterFactsReader } from '../../reading/filter-facts.ts';
 import type { MapReader } from '../../reading/map-reader.ts';
 import { waitOptionsOf, wantedForm } from './map-request.ts';
 import { reportsNothing, type SyncQuery, syncResponse } from './sync-response.ts';
@@ -29,6 +30,7 @@ export interface SyncDeps {
 }
 
 export function syncRoute(app: App, { map, changes, waits, maxResponseBytes }: SyncDeps): void {
+  const facts = new FilterFactsReader(map);
   app.post('/v1/map/sync', async (c) => {
     refuseUnknownParameters(c, []);
     const wanted = wantedForm(c);
@@ -44,7 +46,7 @@ export function syncRoute(app: App, { map, changes, waits, maxResponseBytes }: S
     };
     const response = await waits.pollUntil(
       c.get('principal'),
-      () => syncResponse(map, query, wanted),
+      () => syncResponse(map, facts, query, wanted),
       (seen) => !reportsNothing(seen),
       waitOptions,
     );

@@ -3,6 +3,7 @@ import { closest } from 'fastest-levenshtein';
 import type { Context } from 'hono';
 import type { TargetFilter } from '../../core/capacity/view/filter.ts';
 import { ResourceMapError } from '../../core/errors.ts';
+import { isCutIdentity } from '../../core/snapshot/identity.ts';
 import { GroupKey, GroupKeySchema } from '../../gen/resourcemap/v1/capacity_pb.ts';
 import { type PurchaseModel, PurchaseModelSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
@@ -88,9 +89,10 @@ export function clusterQuery(c: Context): ClusterQuery {
 /** A filter on heads that leaves in whatever `filter` may. */
 export function headMatcher({ cluster, provider, region, site }: ClusterQuery): (head: Head) => boolean {
   const accepts = (values: readonly string[], value: string): boolean =>
-    values.length === 0 || values.includes(value);
+    // A value that the head had to cut is compared whole, in the view.
+    values.length === 0 || values.includes(value) || isCutIdentity(value);
   return (head) =>
-    accepts(cluster, head.clusterId) &&
+    (cluster.length === 0 || cluster.includes(head.clusterId)) &&
     accepts(provider, head.identity.provider) &&
     accepts(region, head.identity.region) &&
     accepts(site, head.identity.site);

@@ -12,8 +12,9 @@ import {
   type NodeTypeCapacity,
   PurchaseModelSchema,
 } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
+import { headroomNodes } from '../../capacity/view/headroom.ts';
 import { NOTHING_OWED, type Owed, owedOn } from '../../capacity/view/owed.ts';
-import { clusterView } from '../../capacity/view/view.ts';
+import { clusterView, type TargetView } from '../../capacity/view/view.ts';
 import { MAP_ACCELERATOR } from '../model/capabilities.ts';
 import type { InstanceCatalogue } from '../model/catalogue.ts';
 import type { Capability, NodeProfile, Pool, PoolDescriptor } from '../model/model.ts';
@@ -32,6 +33,8 @@ export interface NodeTypeNodes {
   /** Whether new work may be placed on them. */
   readonly eligible: boolean;
   readonly nodes: number;
+  /** Whether further ones are on their way or may be added. */
+  readonly mayGrow: boolean;
   /** All accelerators of one node; absent where it has none. */
   readonly accelerator: Capability | undefined;
   readonly slots: readonly Pick<SlotCandidate, 'firstSlot' | 'count' | 'freeAccelerators' | 'idle'>[];
@@ -42,11 +45,8 @@ export interface NodeTypeNodes {
 /** What a snapshot says of its nodes, ineligible ones too, so that a plan can say that they were left out. */
 export function clusterNodes(snapshot: ClusterResourceMap): ClusterNodes {
   const { clusterId = '', provider = '', region = '' } = snapshot.cluster ?? {};
-  const owed = new Map(
-    clusterView(snapshot).targets.map((target) => [
-      targetKey(target.poolId, target.nodeTypeId),
-      owedOn(target),
-    ]),
+  const views = new Map(
+    clusterView(snapshot).targets.map((target) => [targetKey(target.poolId, target.nodeTypeId), target]),
   );
   return {
     targets: snapshot.capacityPools.flatMap((pool) =>
@@ -65,10 +65,17 @@ export function clusterNodes(snapshot: ClusterResourceMap): ClusterNodes {
         nodes: type.totalCount,
         accelerator: acceleratorCapability(type),
         slots: slotsOf(type),
-        owed: owed.get(targetKey(pool.id, type.id)) ?? NOTHING_OWED,
+        ...derivedOf(views.get(targetKey(pool.id, type.id))),
       })),
     ),
   };
+}
+
+/** What follows from the target's demand and from how far its pool may grow. */
+function derivedOf(target: TargetView | undefined): Pick<NodeTypeNodes, 'owed' | 'mayGrow'> {
+  if (target === undefined) return { owed: NOTHING_OWED, mayGrow: false };
+  const headroom = headroomNodes(target.headroom, target.acceleratorsPerNode);
+  return { owed: owedOn(target), mayGrow: (target.pendingNodes ?? 0) > 0 || headroom !== 0 };
 }
 
 function targetKey(poolId: string, nodeTypeId: string): string {
@@ -97,7 +104,7 @@ export function mapCandidates(
 
 /**
  * What a pool offers over the clusters. The profiles of a cluster tier are the node types
- * that have an eligible node at present; those of an elastic tier are its instance types.
+ * that have an eligible node at present, or may get one; those of an elastic tier are its instance types.
  * The clouds are the providers that the tiers name, or else that their nodes stand in.
  */
 export function describePool(
@@ -120,7 +127,8 @@ export function describePool(
       for (const target of targets) {
         if (!selects(target.place)) continue;
         clouds.add(target.place.provider);
-        if (target.eligible && target.nodes > 0) nodeProfiles.push(profileOf(target, catalogue));
+        if (target.eligible && (target.nodes > 0 || target.mayGrow))
+          nodeProfiles.push(profileOf(target, catalogue));
       }
     }
   }

@@ -43,6 +43,9 @@ export interface Misses {
   readonly podIndex: number;
   readonly nodeTypes: number;
   readonly reasons: ReadonlyMap<Mismatch, number>;
+  /** Models that the pod asks for and no node type has, and the models that there are. */
+  readonly unknownModels: readonly string[];
+  readonly models: readonly string[];
 }
 
 /** @param accepts what the request's filter leaves */
@@ -161,17 +164,24 @@ function missesOf(
     const reasons = new Map<Mismatch, number>();
     let nodeTypes = 0;
     let missed = 0;
+    const models = new Set<string>();
     for (const { view } of clusters) {
       for (const target of view.targets) {
         if (!accepts(view, target)) continue;
         nodeTypes++;
+        if (target.acceleratorModel !== '') models.add(target.acceleratorModel);
         const reason = mismatch(target, pod);
         if (reason === undefined) continue;
         missed++;
         reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
       }
     }
-    if (missed === nodeTypes) return { podIndex, nodeTypes, reasons };
+    if (missed === nodeTypes) {
+      const unknownModels = pod.acceleratorModels.some((model) => models.has(model))
+        ? []
+        : pod.acceleratorModels;
+      return { podIndex, nodeTypes, reasons, unknownModels, models: [...models] };
+    }
   }
   return undefined;
 }

@@ -1,5 +1,7 @@
 /** Why a shape does not fit, in numbers that a person can check. */
+import { distance } from 'fastest-levenshtein';
 import { quote } from '../../quote.ts';
+import { compareUtf8 } from '../../utf8-order.ts';
 import type { Bounds } from '../monotone.ts';
 import { describePods, SIZES_SHOWN } from '../view/describe-pods.ts';
 import { count, EMPTY, type Histogram, largestFirst, plus, volume } from '../view/histogram.ts';
@@ -140,8 +142,32 @@ export function explainMisses(misses: Misses | undefined, clusters: number): str
   if (clusters === 0) return 'no cluster is in the map, or none meets the filter';
   if (misses === undefined)
     return 'each pod has node types that it could stand in, but no cluster, fabric or zone has them for all pods of a chain';
-  const { podIndex, nodeTypes, reasons } = misses;
+  const { podIndex, nodeTypes, reasons, unknownModels, models } = misses;
   if (nodeTypes === 0) return 'no node type meets the filter';
   const parts = [...reasons].map(([reason, times]) => `${times} ${reason}`);
-  return `no node type meets pod ${podIndex}: of ${nodeTypes}, ${parts.join(', ')}`;
+  return `no node type meets pod ${podIndex}: of ${nodeTypes}, ${parts.join(', ')}${nearestModels(unknownModels, models)}`;
+}
+
+/** Models of the map that are named; the spellings of one model are few. */
+const MODELS_SHOWN = 3;
+
+/** Names longer than this are compared by their beginning: the time grows with the product of the lengths. */
+const MAX_COMPARED = 128;
+
+/** The models of the map that are most like one that it does not have, in whatever case. */
+function nearestModels(unknown: readonly string[], models: readonly string[]): string {
+  const [asked] = unknown;
+  if (asked === undefined || models.length === 0) return '';
+  const folded = (model: string): string => model.slice(0, MAX_COMPARED).toLowerCase();
+  const distances = models.map((model) => ({ model, away: distanceOf(folded(asked), folded(model)) }));
+  const nearest = distances
+    .sort((a, b) => a.away - b.away || compareUtf8(a.model, b.model))
+    .slice(0, MODELS_SHOWN)
+    .map(({ model }) => quote(model));
+  return `; the models of the map nearest to ${quote(asked)} are ${nearest.join(', ')}`;
+}
+
+/** `H100` is nearer to `NVIDIA-H100-80GB-HBM3` than to `T4`: a name within another differs by nothing. */
+function distanceOf(asked: string, model: string): number {
+  return model.includes(asked) || asked.includes(model) ? 0 : distance(asked, model);
 }

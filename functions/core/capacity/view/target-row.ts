@@ -40,9 +40,7 @@ export function targetCapacity(
     fabricId: target.fabricId,
     ...(target.rdmaReady === undefined ? {} : { rdmaReady: target.rdmaReady }),
     eligible: target.eligible,
-    ...(target.price === undefined
-      ? {}
-      : { pricePerNodeHour: { currencyCode: target.price.currency, decimalAmount: target.price.text } }),
+    ...(target.priceAsWritten === undefined ? {} : { pricePerNodeHour: target.priceAsWritten }),
     ...(target.maxRunDuration === undefined ? {} : { maxRunDuration: target.maxRunDuration }),
     nodes: occupancy.nodes,
     idleNodes: occupancy.idleNodes,

@@ -44,6 +44,8 @@ export interface TargetView {
   readonly eligible: boolean;
   /** `undefined`: unknown, which is not free of charge. */
   readonly price: Price | undefined;
+  /** As the snapshot writes it, also an amount that is too long to be reckoned with. */
+  readonly priceAsWritten: HourlyPrice | undefined;
   readonly maxRunDuration: NodeTypeCapacity['maxRunDuration'];
   /** On their way, in no other figure; `undefined`: unknown. */
   readonly pendingNodes: number | undefined;
@@ -126,6 +128,7 @@ function targetView(
     rdmaReady,
     eligible: type.eligibleForTandemn,
     price: priceOf(type.pricePerNodeHour),
+    priceAsWritten: type.pricePerNodeHour,
     maxRunDuration: type.maxRunDuration,
     pendingNodes: type.pendingNodeCount,
     occupancy,

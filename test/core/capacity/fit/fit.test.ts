@@ -166,7 +166,9 @@ describe('pods that may choose', () => {
     const no = (what: string) => `no node type meets pod 0: of 1, 1 ${what}`;
     expect(reason({ poolId: 'cpu' })).toBe(no('are in another pool'));
     expect(reason({ nodeTypeId: 'a100' })).toBe(no('have another id'));
-    expect(reason({ acceleratorModel: 'h100' })).toBe(no('have another accelerator model'));
+    expect(reason({ acceleratorModel: 'h100' })).toBe(
+      `${no('have another accelerator model')}; the models of the map nearest to "h100" are "H100"`,
+    );
     expect(reason({ instanceTypes: ['p4d.24xlarge'] })).toBe(no('are another instance type'));
     expect(reason({ purchaseModels: [PurchaseModel.SPOT] })).toBe(no('have another purchase model'));
     expect(reason({ zones: ['z2'] })).toBe(no('are in another zone, or in an unknown one'));
