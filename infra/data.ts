@@ -2,6 +2,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
+import { CLAIMS_KEY } from '../functions/storage/ledgers.ts';
 import { POOLS_KEY } from '../functions/storage/pools.ts';
 import { REGISTRATIONS_KEY, REGISTRATIONS_TTL } from '../functions/storage/registrations.ts';
 import { CONTENTS_KEY, CONTENTS_TTL, HEADS_KEY } from '../functions/storage/tables.ts';
@@ -41,6 +42,13 @@ export class Data extends Construct {
         partitionKey: { name: REGISTRATIONS_KEY.partition, type: AttributeType.STRING },
         sortKey: { name: REGISTRATIONS_KEY.sort, type: AttributeType.STRING },
         timeToLiveAttribute: REGISTRATIONS_TTL,
+      }),
+      claims: new Table(this, 'Claims', {
+        ...kept,
+        partitionKey: { name: CLAIMS_KEY.partition, type: AttributeType.STRING },
+        sortKey: { name: CLAIMS_KEY.sort, type: AttributeType.STRING },
+        // Both images: an event says what a claim was before.
+        stream: StreamViewType.NEW_AND_OLD_IMAGES,
       }),
       pools: new Table(this, 'Pools', {
         ...kept,

@@ -7,7 +7,7 @@
 export type FunctionName = keyof typeof FUNCTIONS;
 
 /** A table of {@link Data}. */
-export type TableName = 'heads' | 'bodies' | 'trust' | 'pools';
+export type TableName = 'heads' | 'bodies' | 'trust' | 'pools' | 'claims';
 
 export interface FunctionDefinition {
   /** The file that exports `handler`, from the root of the project. */
@@ -63,6 +63,7 @@ export const FUNCTIONS = {
       bodies: ['dynamodb:BatchGetItem'],
       trust: ['dynamodb:GetItem'],
       pools: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
+      claims: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem'],
     },
   },
   notify: {

@@ -67,6 +67,7 @@ export class ResourceMapStack extends Stack {
     this.#output('DeadLetterQueue', deadLetters.queueUrl, 'The queue of changes that could not be told');
     this.#output('TrustTable', data.tables.trust.tableName, 'The table of who may use the service');
     this.#output('PoolsTable', data.tables.pools.tableName, 'The table of configured pools');
+    this.#output('ClaimsTable', data.tables.claims.tableName, 'The table of claims');
     this.#output('AlarmTopic', alarms.topic.topicArn, 'The topic to which alarms go');
     if (front.domain !== undefined) {
       this.#output(
@@ -114,6 +115,9 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
         ...tables,
         ...trust,
         POOLS_TABLE: data.tables.pools.tableName,
+        CLAIMS_TABLE: data.tables.claims.tableName,
+        MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds),
+        RETIRE_AFTER_SECONDS: String(settings.retireAfter),
         ...(settings.instanceTypes === undefined ? {} : { INSTANCE_TYPES_FILE: CATALOGUE_FILE }),
       };
     case 'access':

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import * as bundle from '../functions/core/bundle/model/limits.ts';
 import * as fit from '../functions/core/capacity/fit/limits.ts';
 import * as packing from '../functions/core/capacity/packing/limits.ts';
+import * as claims from '../functions/core/claims/limits.ts';
 import * as snapshot from '../functions/core/snapshot/limits.ts';
 import * as http from '../functions/http/limits.ts';
 import * as store from '../functions/storage/limits.ts';
@@ -16,6 +17,7 @@ const AREAS: readonly (readonly [file: string, heading: string, values: Values])
   ['core/snapshot/limits.ts', 'A snapshot', snapshot],
   ['core/capacity/fit/limits.ts', 'A question whether work fits', fit],
   ['core/capacity/packing/limits.ts', 'The search for a packing', packing],
+  ['core/claims/limits.ts', 'A claim', claims],
   ['core/bundle/model/limits.ts', 'A request about bundles', bundle],
   ['storage/limits.ts', 'Pools that are kept', store],
 ];

@@ -90,7 +90,7 @@ export class Authenticator {
       );
       if (record?.kind !== 'registration') continue;
       await verifyJwt(token, { ...record, subject }, this.#keys, new Date(this.#options.now()));
-      return { kind: 'caller', id: record.id, rights: record.rights };
+      return { kind: 'caller', id: record.id, owner: `${issuer} ${subject}`, rights: record.rights };
     }
     const byAttribute = await this.#byAttribute(token, claimed);
     if (byAttribute !== undefined) return byAttribute;
@@ -125,7 +125,10 @@ export class Authenticator {
       const [most] = MOST_FIRST.flatMap((role) => met.filter(({ rights }) => rights.role === role));
       // Each person counts by themselves, in limits as in the log.
       const person = tokenDigest(subject).slice(0, SUBJECT_DIGITS);
-      if (most !== undefined) return { kind: 'caller', id: `${most.id}/${person}`, rights: most.rights };
+      if (most !== undefined) {
+        const owner = `${issuer} ${subject}`;
+        return { kind: 'caller', id: `${most.id}/${person}`, owner, rights: most.rights };
+      }
     }
     if (!genuine) return undefined;
     throw new ResourceMapError(

@@ -45,6 +45,15 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
 
   ['GET /v1/pools', READ],
   ['GET /v1/pools/{name}', READ],
+  ['GET /v1/claims', { agent: 'filtered', scheduler: 'all', viewer: 'all', admin: 'all' }],
+  // A deployer beside an agent looks before it starts.
+  ['GET /v1/claims/{id}', { agent: 'filtered', scheduler: 'all', viewer: 'all', admin: 'all' }],
+  ['PUT /v1/claims/{id}', { scheduler: 'all' }],
+  ['POST /v1/claims/{id}/confirm', { scheduler: 'all' }],
+  ['POST /v1/claims/{id}/renew', { scheduler: 'all' }],
+  // Schedulers release their own, which the route checks.
+  ['DELETE /v1/claims/{id}', { scheduler: 'all', admin: 'all' }],
+
   // Where every bundle may land is an operator's to say.
   ['PUT /v1/pools/{name}', ADMIN],
   ['DELETE /v1/pools/{name}', ADMIN],

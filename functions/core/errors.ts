@@ -51,6 +51,15 @@ export type ErrorCode =
   | 'malformed_request'
   | 'request_timeout'
   | 'headers_too_large'
+  | 'invalid_claim'
+  | 'claim_does_not_fit'
+  | 'claim_undecided'
+  | 'claim_exists'
+  | 'claim_unbacked'
+  | 'claim_ended'
+  | 'claim_not_found'
+  | 'claim_of_another'
+  | 'too_many_claims'
   | 'contention'
   | 'overloaded'
   | 'store_unavailable'
@@ -65,8 +74,22 @@ export interface ErrorDetails {
   readonly omittedFindings?: number;
   /** Seconds after which trying again makes sense. */
   readonly retryAfterSeconds?: number;
+  /** Of a claim that does not fit: what stands in its way, and what would fit. */
+  readonly claim?: ClaimRefusal;
   /** Methods that the path does know, for 405. */
   readonly allow?: readonly string[];
+}
+
+/** Why a claim was refused. */
+export interface ClaimRefusal {
+  /** Ids of live claims on the targets concerned. */
+  readonly blockingClaims?: readonly string[];
+  /** Chains that would fit, at most; of claims of one rank. */
+  readonly maxChains?: number;
+  /** Whether it would fit on nodes that the cluster's pools may still add; absent: unknown. */
+  readonly fitsWithScaleOut?: boolean;
+  /** How a claim ended. */
+  readonly state?: string;
 }
 
 /**

@@ -30,7 +30,7 @@ export interface Problem {
  */
 export function problemOf(error: ResourceMapError, instance: string | undefined, requestId: string): Problem {
   const { status, title } = PROBLEMS[error.code];
-  const { highWaterMark, findings, omittedFindings, retryAfterSeconds, allow } = error.details;
+  const { highWaterMark, findings, omittedFindings, retryAfterSeconds, allow, claim } = error.details;
   const body = {
     type: `urn:resource-map:problem:${error.code}`,
     title,
@@ -43,6 +43,9 @@ export function problemOf(error: ResourceMapError, instance: string | undefined,
     ...(highWaterMark === undefined ? {} : { highWaterMark: String(highWaterMark) }),
     ...(findings === undefined ? {} : { findings }),
     ...(omittedFindings === undefined ? {} : { omittedFindings }),
+    ...claim,
+    // Beside the header, since tools that show a problem show its body.
+    ...(claim === undefined || retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' };
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds);

@@ -11,6 +11,7 @@ interface Problem {
     | 406
     | 408
     | 409
+    | 410
     | 412
     | 413
     | 415
@@ -68,6 +69,15 @@ export const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   too_many_listeners: { status: 429, title: 'The caller listens too often at once' },
   too_many_waits: { status: 429, title: 'The caller waits too often at once' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
+  invalid_claim: { status: 400, title: 'The claim makes no sense' },
+  claim_of_another: { status: 403, title: 'The claim is of another owner' },
+  claim_not_found: { status: 404, title: 'No such claim' },
+  claim_does_not_fit: { status: 409, title: 'The claim does not fit' },
+  claim_undecided: { status: 409, title: 'It is undecided whether the claim fits' },
+  claim_exists: { status: 409, title: 'Another claim was made already' },
+  claim_unbacked: { status: 409, title: 'What the claim holds is not there any more' },
+  claim_ended: { status: 410, title: 'The claim has ended' },
+  too_many_claims: { status: 429, title: 'Too many claims are live' },
   contention: { status: 503, title: 'Too many writers of one cluster' },
   overloaded: { status: 503, title: 'Too much is under way' },
   issuer_unavailable: { status: 503, title: 'The issuer of the token does not answer' },

@@ -1,6 +1,8 @@
 /** Every route there is in one app, as the local service has it; deployed, each function has some of them. */
 import type { MiddlewareHandler } from 'hono';
 import type { InstanceCatalogue } from '../core/bundle/model/catalogue.ts';
+import type { OwnerLimit } from '../core/claims/admit.ts';
+import type { ClaimSettings } from '../core/claims/evaluate.ts';
 import { type App, createApp } from '../http/app.ts';
 import type { ChangeSignal } from '../http/wait.ts';
 import { aboutRoutes } from '../lambdas/about/routes.ts';
@@ -8,11 +10,13 @@ import { accessRoutes } from '../lambdas/access/routes.ts';
 import { mapRoutes } from '../lambdas/map/routes.ts';
 import { bundleRoutes } from '../lambdas/plan/routes-bundle.ts';
 import { capacityRoutes } from '../lambdas/plan/routes-capacity.ts';
+import { claimRoutes } from '../lambdas/plan/routes-claims.ts';
 import { poolRoutes } from '../lambdas/plan/routes-pools.ts';
 import { pushRoutes } from '../lambdas/push/routes.ts';
 import { DEFAULT_CACHE_BYTES, type PageLinks } from '../runtime/settings.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Store } from '../storage/commit.ts';
+import type { LedgerStore } from '../storage/ledgers.ts';
 import type { PoolStore } from '../storage/pools.ts';
 import type { RegistrationStore } from '../storage/registrations.ts';
 import type { OpenedAccess } from './auth.ts';
@@ -25,6 +29,8 @@ export interface LocalAppDeps {
   readonly store: Store;
   readonly trust: RegistrationStore;
   readonly pools: PoolStore;
+  readonly ledgers: LedgerStore;
+  readonly claimSettings: ClaimSettings & OwnerLimit;
   readonly catalogue: InstanceCatalogue;
   readonly access: Pick<OpenedAccess, 'access' | 'changed'>;
   /** Whether only this machine reaches the service. */
@@ -43,6 +49,8 @@ export function localApp({
   store,
   trust,
   pools,
+  ledgers,
+  claimSettings,
   catalogue,
   access,
   loopback,
@@ -62,7 +70,9 @@ export function localApp({
   accessRoutes(app, { ...common, trust, loopbackIssuers: true, changed: access.changed });
   pushRoutes(app, { ...common, store, maxFutureSkewMs, omitAfterMs });
   mapRoutes(app, { ...common, store, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
-  capacityRoutes(app, { ...common, store });
+  const claims = { ledgers, settings: claimSettings };
+  capacityRoutes(app, { ...common, store, claims });
+  claimRoutes(app, { ...common, store, ...claims, changes: waiters });
   bundleRoutes(app, { ...common, store, pools, catalogue });
   poolRoutes(app, { ...common, pools });
   eventRoutes(app, bus);
@@ -73,6 +83,9 @@ export function localApp({
 function wakeAfterWrites(changes: ChangeSignal): MiddlewareHandler {
   return async (c, next) => {
     await next();
-    if ((c.req.method === 'PUT' || c.req.method === 'DELETE') && c.res.ok) changes.notify();
+    const { method, path } = c.req;
+    const writes =
+      method === 'PUT' || method === 'DELETE' || (method === 'POST' && path.startsWith('/v1/claims/'));
+    if (writes && c.res.ok) changes.notify();
   };
 }

@@ -14,6 +14,7 @@ import type { PageLinks } from '../runtime/settings.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../storage/client.ts';
 import { createTable, createTables } from '../storage/create-tables.ts';
+import { claimsTableDefinition, LedgerStore } from '../storage/ledgers.ts';
 import { PoolStore, poolsTableDefinition } from '../storage/pools.ts';
 import { RegistrationStore, registrationsTableDefinition } from '../storage/registrations.ts';
 import { DEFAULT_SHARDS, type Tables } from '../storage/tables.ts';
@@ -80,6 +81,11 @@ const TRUST_TABLE = 'Trust';
 
 const POOLS_TABLE = 'Pools';
 
+const CLAIMS_TABLE = 'Claims';
+
+/** As the rule book has it where no setting says otherwise. */
+const MAX_CLOCK_AHEAD_MS = 5 * 60_000;
+
 const LOOPBACK = '127.0.0.1';
 
 /** Starts the service; it answers once this resolves. */
@@ -96,6 +102,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const trust = new RegistrationStore(client, TRUST_TABLE);
     await createTable(client, poolsTableDefinition(POOLS_TABLE));
     const pools = new PoolStore(client, POOLS_TABLE);
+    await createTable(client, claimsTableDefinition(CLAIMS_TABLE));
+    const ledgers = new LedgerStore(client, { name: CLAIMS_TABLE, shards: tables.shards });
     const access = await openAccess(options.access, trust, telemetry);
     const { firstAdminToken } = access;
     const bus = new LocalBus();
@@ -105,6 +113,11 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       store,
       trust,
       pools,
+      ledgers,
+      claimSettings: {
+        maxClockAheadMs: maxFutureSkewMs ?? MAX_CLOCK_AHEAD_MS,
+        retireAfterMs: (options.membership ?? DEFAULT_MEMBERSHIP).retireAfterMs,
+      },
       catalogue,
       access,
       loopback: isLoopback(options.host),

@@ -18,6 +18,7 @@ import { isApiRoute, routeName } from '../http/route-name.ts';
 import { PROBLEMS } from '../http/status.ts';
 import type { Operation, OperationResponse, Operations, Tag } from './operation.ts';
 import {
+  CLAIM_ID_PARAMETER,
   CLUSTER_ID_PARAMETER,
   POOL_NAME_PARAMETER,
   PROBLEM_HEADERS,
@@ -50,6 +51,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   map: 'The merged map: whole, as a clock, or only what changed.',
   capacity: 'What is left, and whether something fits there.',
   bundles: 'Whether workloads can ever be placed, and where they would land now.',
+  claims: 'What one scheduler decided for, so that no other decides for it again.',
   pools: 'Where bundles may land, in the order in which it is to be used up.',
   access: 'Who may use the service.',
   about: 'Open to everybody.',
@@ -59,6 +61,7 @@ const PATH_PARAMETERS = {
   nothing: [],
   'a cluster': [CLUSTER_ID_PARAMETER],
   'a pool': [POOL_NAME_PARAMETER],
+  'a claim': [CLAIM_ID_PARAMETER],
   'a grant': [REGISTRATION_ID_PARAMETER],
 } as const;
 
@@ -179,6 +182,7 @@ function describe(
 
 function whatPathNames(route: string): keyof typeof PATH_PARAMETERS {
   if (route.includes('/clusters/{id}')) return 'a cluster';
+  if (route.includes('/claims/{id}')) return 'a claim';
   if (route.includes('/pools/{name}')) return 'a pool';
   return route.includes('{id}') ? 'a grant' : 'nothing';
 }

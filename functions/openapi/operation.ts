@@ -6,7 +6,16 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import type { ErrorCode } from '../core/errors.ts';
 import type { JsonSchema } from './proto-json-schema.ts';
 
-export type Tag = 'snapshots' | 'clusters' | 'map' | 'capacity' | 'bundles' | 'pools' | 'access' | 'about';
+export type Tag =
+  | 'snapshots'
+  | 'clusters'
+  | 'map'
+  | 'capacity'
+  | 'bundles'
+  | 'pools'
+  | 'claims'
+  | 'access'
+  | 'about';
 
 /** Names of {@link RESPONSE_HEADERS}. */
 export type ResponseHeader =

@@ -4,6 +4,7 @@ import { ACCESS_OPERATIONS } from '../lambdas/access/operations.ts';
 import { MAP_OPERATIONS } from '../lambdas/map/operations.ts';
 import { BUNDLE_OPERATIONS } from '../lambdas/plan/operations-bundle.ts';
 import { CAPACITY_OPERATIONS } from '../lambdas/plan/operations-capacity.ts';
+import { CLAIM_OPERATIONS } from '../lambdas/plan/operations-claims.ts';
 import { POOL_OPERATIONS } from '../lambdas/plan/operations-pools.ts';
 import { PUSH_OPERATIONS } from '../lambdas/push/operations.ts';
 import type { Operations } from './operation.ts';
@@ -13,6 +14,7 @@ export const OPERATIONS: Operations = {
   ...MAP_OPERATIONS,
   ...CAPACITY_OPERATIONS,
   ...BUNDLE_OPERATIONS,
+  ...CLAIM_OPERATIONS,
   ...POOL_OPERATIONS,
   ...ACCESS_OPERATIONS,
   ...ABOUT_OPERATIONS,

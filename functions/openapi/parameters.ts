@@ -47,6 +47,15 @@ export const POOL_NAME_PARAMETER = {
   example: 'h100',
 } as const;
 
+export const CLAIM_ID_PARAMETER = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'A UUID of version 7, made for this claim.',
+  schema: { type: 'string', format: 'uuid' },
+  example: '01976b2e-7c00-7abc-8def-0123456789ab',
+} as const;
+
 export const REGISTRATION_ID_PARAMETER = {
   name: 'id',
   in: 'path',

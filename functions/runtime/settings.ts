@@ -1,5 +1,9 @@
 /** What a deployment tells its functions, through the environment. */
+
+import type { OwnerLimit } from '../core/claims/admit.ts';
+import type { ClaimSettings } from '../core/claims/evaluate.ts';
 import { checkMembership, type Membership } from '../core/membership.ts';
+import type { ClaimsTable } from '../storage/ledgers.ts';
 import type { Tables } from '../storage/tables.ts';
 
 /** @throws Error that names the variable which is missing or wrong */
@@ -71,6 +75,26 @@ export function omitAfterFromEnvironment(environment: NodeJS.ProcessEnv): number
 /** @throws Error that names the variable which is missing */
 export function poolsTableFromEnvironment(environment: NodeJS.ProcessEnv): string {
   return required(environment, 'POOLS_TABLE');
+}
+
+/** Where claims are, and what ends them. */
+export interface ClaimsFromEnvironment {
+  readonly table: ClaimsTable;
+  readonly settings: ClaimSettings & OwnerLimit;
+}
+
+/** @throws Error that names the variable which is missing or wrong */
+export function claimsFromEnvironment(environment: NodeJS.ProcessEnv): ClaimsFromEnvironment {
+  return {
+    table: {
+      name: required(environment, 'CLAIMS_TABLE'),
+      shards: positiveInteger(environment, 'HEAD_SHARDS'),
+    },
+    settings: {
+      maxClockAheadMs: maxFutureSkewFromEnvironment(environment),
+      retireAfterMs: seconds(environment, 'RETIRE_AFTER_SECONDS') * 1_000,
+    },
+  };
 }
 
 /** What the consumer of the heads' stream is told. */

@@ -22,6 +22,8 @@ export interface Store {
 export interface Push extends PushFacts {
   readonly identity: Identity;
   readonly accelerators: readonly AcceleratorTotals[];
+  /** What the agent sent back of our time; see {@link Head.observedAtMs}. */
+  readonly observedAtMs?: number | undefined;
   /** Deflates the body; called only when it must be written. */
   readonly encode: () => Promise<EncodedContent>;
   /**
@@ -141,10 +143,13 @@ function nextHead(
   nowMs: number,
 ): Head {
   if (body === undefined) throw new Error('A head was to be written without a body.');
+  // A repeat is no new look at the cluster.
+  const observedAtMs = decision === 'repeat' ? standing?.observedAtMs : push.observedAtMs;
   return {
     clusterId: push.clusterId,
     highWater: push.counter,
     collectedAtNanos: push.collectedAtNanos,
+    ...(observedAtMs === undefined ? {} : { observedAtMs }),
     receivedAtMs: nowMs,
     contentSince:
       decision !== 'publish' && standing !== undefined

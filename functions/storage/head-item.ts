@@ -23,6 +23,7 @@ export const HEAD_ATTRIBUTES = {
   omittedAt: 'omittedAt',
   collectedAt: 'collected',
   receivedAt: 'received',
+  observedAt: 'observed',
   /**
    * Absent where the content came with the present counter. The stream's filter, which can
    * compare no two attributes, tells by that whether a push changed anything.
@@ -80,6 +81,7 @@ export function headToItem(head: Head, partition: string): Item {
   if (head.contentSince.counter !== head.highWater) {
     item[a.sinceCounter] = { N: String(head.contentSince.counter) };
   }
+  if (head.observedAtMs !== undefined) item[a.observedAt] = { N: String(head.observedAtMs) };
   if (head.warnings > 0) item[a.warnings] = { N: String(head.warnings) };
   if (head.omission !== undefined) {
     item[a.omittedReason] = { S: head.omission.reason };
@@ -119,6 +121,7 @@ export function headFromItem(item: Item): Head {
       ? {}
       : { omission: { reason: text(a.omittedReason), atMs: count(a.omittedAt) } }),
     collectedAtNanos: integer(a.collectedAt),
+    ...(item[a.observedAt] === undefined ? {} : { observedAtMs: count(a.observedAt) }),
     receivedAtMs: count(a.receivedAt),
     contentSince: {
       counter: integer(item[a.sinceCounter] === undefined ? a.highWater : a.sinceCounter),

@@ -41,6 +41,11 @@ export interface Head {
   readonly omission?: Omission;
   /** Of the last accepted snapshot, nanoseconds since the epoch by the agent's clock. */
   readonly collectedAtNanos: bigint;
+  /**
+   * A time by our clock, in milliseconds since the epoch, that the agent had from us before it began to look at
+   * its cluster for that snapshot; absent if it sent none back. A repeat of the push does not move it.
+   */
+  readonly observedAtMs?: number;
   /** Milliseconds since the epoch by our clock. */
   readonly receivedAtMs: number;
   /** The counter at which the present content first appeared, and since when the map has shown it. */

@@ -13,6 +13,7 @@ import { GlobalResourceMapSchema } from '../../functions/gen/resourcemap/v1/reso
 import { type EmbeddedDynamo, startDynalite } from '../../functions/local/dynalite.ts';
 import { dynamoClient } from '../../functions/storage/client.ts';
 import { createTable, createTables } from '../../functions/storage/create-tables.ts';
+import { claimsTableDefinition } from '../../functions/storage/ledgers.ts';
 import { poolsTableDefinition } from '../../functions/storage/pools.ts';
 import { registrationsTableDefinition } from '../../functions/storage/registrations.ts';
 import { type Bundle, bundleFunction, bundleFunctions, ROOT } from '../../infra/bundling.ts';
@@ -146,6 +147,7 @@ describe('the built functions, given events of API Gateway', () => {
     HEAD_SHARDS: '4',
     TRUST_TABLE: 'Trust',
     POOLS_TABLE: 'Pools',
+    CLAIMS_TABLE: 'Claims',
     ADMIN_TOKEN_SHA256: tokenDigest(admin),
     MAX_CLOCK_AHEAD_SECONDS: '300',
     OMIT_AFTER_SECONDS: '900',
@@ -166,6 +168,7 @@ describe('the built functions, given events of API Gateway', () => {
     await createTables(client, { heads: 'Heads', contents: 'Bodies', shards: 4 });
     await createTable(client, registrationsTableDefinition('Trust'));
     await createTable(client, poolsTableDefinition('Pools'));
+    await createTable(client, claimsTableDefinition('Claims'));
     client.destroy();
     agent = await issue('ROLE_AGENT', clusterId);
     scheduler = await issue('ROLE_SCHEDULER');

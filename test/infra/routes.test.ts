@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { BUILT_IN_CATALOGUE } from '../../functions/core/bundle/model/catalogue.ts';
 import { createApp } from '../../functions/http/app.ts';
+import { ChangeSignal } from '../../functions/http/wait.ts';
 import { aboutRoutes } from '../../functions/lambdas/about/routes.ts';
 import { accessRoutes } from '../../functions/lambdas/access/routes.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
 import { bundleRoutes } from '../../functions/lambdas/plan/routes-bundle.ts';
 import { capacityRoutes } from '../../functions/lambdas/plan/routes-capacity.ts';
+import { claimRoutes } from '../../functions/lambdas/plan/routes-claims.ts';
 import { poolRoutes } from '../../functions/lambdas/plan/routes-pools.ts';
 import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
+import { LedgerStore } from '../../functions/storage/ledgers.ts';
 import { PoolStore } from '../../functions/storage/pools.ts';
 import { RegistrationStore } from '../../functions/storage/registrations.ts';
 import type { FunctionName } from '../../infra/functions.ts';
@@ -40,6 +43,12 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
     capacityRoutes(app, deps);
     bundleRoutes(app, deps);
     poolRoutes(app, deps);
+    claimRoutes(app, {
+      ...deps,
+      ledgers: new LedgerStore(dynamoClient('http://127.0.0.1:1'), { name: 'claims', shards: 1 }),
+      settings: { maxClockAheadMs: 0, retireAfterMs: 0 },
+      changes: new ChangeSignal(),
+    });
   }
   if (name === 'access') accessRoutes(app, deps);
   if (name === 'about') aboutRoutes(app, { auth: 'tokens' });
@@ -47,7 +56,7 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => ({
       method,
-      path: path.replace(/:\w+\{[^}]*\}/g, 'arn:aws:eks:eu:1:cluster/a').replace(/:\w+$/, '{id}'),
+      path: path.replace(/:\w+\{[^}]*\}/g, 'arn:aws:eks:eu:1:cluster/a').replace(/:\w+(?=$|\/)/g, '{id}'),
     }));
 }
 

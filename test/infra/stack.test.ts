@@ -51,7 +51,7 @@ function resources(of: Template, type: string): Readonly<Record<string, Resource
 describe('the tables', () => {
   test('are on demand, with point-in-time recovery, and outlive the stack', () => {
     const tables = Object.values(resources(template, 'AWS::DynamoDB::Table'));
-    expect(tables).toHaveLength(4);
+    expect(tables).toHaveLength(5);
     for (const table of tables) {
       expect(table).toMatchObject({
         DeletionPolicy: 'Retain',
@@ -224,6 +224,9 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:Query on Pools',
     'dynamodb:PutItem on Pools',
     'dynamodb:DeleteItem on Pools',
+    'dynamodb:GetItem on Claims',
+    'dynamodb:Query on Claims',
+    'dynamodb:PutItem on Claims',
   ],
   // Nobody else may write who is trusted.
   access: [
@@ -318,6 +321,12 @@ describe('the HTTP API', () => {
       'POST /v1/capacity/fit': 'Plan',
       'POST /v1/bundles/validate': 'Plan',
       'POST /v1/bundles/plan': 'Plan',
+      'GET /v1/claims': 'Plan',
+      'GET /v1/claims/{id}': 'Plan',
+      'PUT /v1/claims/{id}': 'Plan',
+      'DELETE /v1/claims/{id}': 'Plan',
+      'POST /v1/claims/{id}/confirm': 'Plan',
+      'POST /v1/claims/{id}/renew': 'Plan',
       'GET /v1/pools': 'Plan',
       'GET /v1/pools/{name}': 'Plan',
       'PUT /v1/pools/{name}': 'Plan',
@@ -544,6 +553,7 @@ describe('the operator', () => {
       'BodiesTable',
       'BusArn',
       'BusName',
+      'ClaimsTable',
       'DeadLetterQueue',
       'HeadsStream',
       'HeadsTable',

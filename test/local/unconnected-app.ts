@@ -6,6 +6,7 @@ import { localApp } from '../../functions/local/app.ts';
 import { LocalBus } from '../../functions/local/event-bus.ts';
 import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
+import { LedgerStore } from '../../functions/storage/ledgers.ts';
 import { PoolStore } from '../../functions/storage/pools.ts';
 import { RegistrationStore } from '../../functions/storage/registrations.ts';
 
@@ -14,6 +15,8 @@ export function unconnectedApp(): App {
   return localApp({
     store: storeOn(client, { heads: 'heads', contents: 'bodies', shards: 1 }),
     trust: new RegistrationStore(client, 'trust'),
+    ledgers: new LedgerStore(client, { name: 'claims', shards: 1 }),
+    claimSettings: { maxClockAheadMs: 300_000, retireAfterMs: 86_400_000 },
     pools: new PoolStore(client, 'pools'),
     catalogue: BUILT_IN_CATALOGUE,
     access: { access: { kind: 'open' }, changed: () => undefined },

@@ -19,6 +19,7 @@ import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import type { Store } from '../../functions/storage/commit.ts';
 import { createTable } from '../../functions/storage/create-tables.ts';
+import { LedgerStore } from '../../functions/storage/ledgers.ts';
 import { PoolStore, poolsTableDefinition } from '../../functions/storage/pools.ts';
 import { RegistrationStore } from '../../functions/storage/registrations.ts';
 
@@ -54,6 +55,8 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
       access: { access: { kind: 'tokens', authenticator }, changed: () => undefined },
       loopback: true,
       pools: new PoolStore(client, 'pools'),
+      ledgers: new LedgerStore(client, { name: 'claims', shards: 1 }),
+      claimSettings: { maxClockAheadMs: 300_000, retireAfterMs: 86_400_000 },
       catalogue: BUILT_IN_CATALOGUE,
       bus: new LocalBus(),
       waiters: new ChangeSignal(),

@@ -22,7 +22,7 @@ const TEXT_PARAMETERS = [
   'fabric',
 ] as const;
 
-const PARAMETERS = [...TEXT_PARAMETERS, 'purchase_model', 'rdma_ready', 'eligible', 'group_by'];
+const PARAMETERS = [...TEXT_PARAMETERS, 'purchase_model', 'rdma_ready', 'eligible', 'group_by', 'claims'];
 
 /** `group_by` takes the filters' own names. */
 export const GROUP_KEYS: ReadonlyMap<string, GroupKey> = new Map(
@@ -43,6 +43,7 @@ export interface CapacityQuery {
   readonly filter: TargetFilter;
   /** Empty: each target by itself. */
   readonly groupBy: readonly GroupKey[];
+  readonly ignoreClaims: boolean;
 }
 
 /** @throws ResourceMapError `invalid_query` */
@@ -66,6 +67,7 @@ export function capacityQuery(c: Context): CapacityQuery {
       eligible: yesOrNo(c, 'eligible'),
     },
     groupBy: [...new Set(oneOf(c, 'group_by', GROUP_KEYS))],
+    ignoreClaims: ignoresClaims(c),
   };
 }
 
@@ -84,6 +86,17 @@ export function clusterQuery(c: Context): ClusterQuery {
     region: values('region'),
     site: values('site'),
   };
+}
+
+/** Whether the response is to be what it is without claims. @throws ResourceMapError `invalid_query` */
+export function ignoresClaims(c: Context): boolean {
+  const value = c.req.query('claims');
+  if (value === undefined || value === 'subtract') return false;
+  if (value === 'ignore') return true;
+  throw new ResourceMapError(
+    'invalid_query',
+    `The query parameter claims is ${JSON.stringify(value.slice(0, 64))}; it can be "ignore" or "subtract".`,
+  );
 }
 
 /** A filter on heads that leaves in whatever `filter` may. */

@@ -3,13 +3,20 @@ import { createApp } from '../../http/app.ts';
 import { deployedAccess } from '../../http/deployed-auth.ts';
 import { lambdaHandler } from '../../http/lambda.ts';
 import { MAX_LAMBDA_RESPONSE_BYTES } from '../../http/limits.ts';
-import { poolsTableFromEnvironment, tablesFromEnvironment } from '../../runtime/settings.ts';
+import { ChangeSignal } from '../../http/wait.ts';
+import {
+  claimsFromEnvironment,
+  poolsTableFromEnvironment,
+  tablesFromEnvironment,
+} from '../../runtime/settings.ts';
 import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
 import { dynamoClient, storeOn } from '../../storage/client.ts';
+import { LedgerStore } from '../../storage/ledgers.ts';
 import { PoolStore } from '../../storage/pools.ts';
 import { catalogueFromEnvironment } from './catalogue-setting.ts';
 import { bundleRoutes } from './routes-bundle.ts';
 import { capacityRoutes } from './routes-capacity.ts';
+import { claimRoutes } from './routes-claims.ts';
 import { poolRoutes } from './routes-pools.ts';
 
 const telemetry = emfTelemetry('plan');
@@ -18,7 +25,10 @@ const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry))
 const store = storeOn(dynamo, tablesFromEnvironment(process.env));
 const pools = new PoolStore(dynamo, poolsTableFromEnvironment(process.env));
 const responses = { store, telemetry, maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES };
-capacityRoutes(app, { ...responses, now: Date.now });
+const { table, settings } = claimsFromEnvironment(process.env);
+const ledgers = new LedgerStore(dynamo, table);
+capacityRoutes(app, { ...responses, now: Date.now, claims: { ledgers, settings } });
+claimRoutes(app, { ...responses, now: Date.now, ledgers, settings, changes: new ChangeSignal() });
 bundleRoutes(app, { ...responses, pools, catalogue: catalogueFromEnvironment(process.env) });
 poolRoutes(app, { pools, telemetry, maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES });
 

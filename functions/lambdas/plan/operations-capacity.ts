@@ -36,6 +36,11 @@ export const CAPACITY_OPERATIONS = {
         schema: YES_OR_NO,
       },
       { name: 'eligible', description: 'Whether new work may be placed there.', schema: YES_OR_NO },
+      {
+        name: 'claims',
+        description: 'Whether what live claims hold is subtracted, which it is as a rule.',
+        schema: { type: 'string', enum: ['subtract', 'ignore'] },
+      },
       repeatable('group_by', 'What to add up by; several may also stand in one, with commas between.', {
         type: 'string',
         enum: [...GROUP_KEYS.keys()],
@@ -58,6 +63,13 @@ export const CAPACITY_OPERATIONS = {
     summary: 'Ask whether work fits',
     description:
       'Whether each shape fits, how many chains of it, and why not. Exact, or said to be undecided. Nothing is reserved.',
+    query: [
+      {
+        name: 'claims',
+        description: 'Whether what live claims hold is subtracted, which it is as a rule.',
+        schema: { type: 'string', enum: ['subtract', 'ignore'] },
+      },
+    ],
     headers: ['AcceptEncoding'],
     body: FitRequestSchema,
     example: {

@@ -7,7 +7,9 @@ import { MAX_FIT_BYTES } from '../../core/capacity/fit/limits.ts';
 import { parseFitRequest } from '../../core/capacity/fit/parse-fit-request.ts';
 import { targetMatcher } from '../../core/capacity/view/filter.ts';
 import { groupTargets } from '../../core/capacity/view/group.ts';
+import type { DatedView } from '../../core/capacity/view/target-row.ts';
 import { targetCapacity } from '../../core/capacity/view/target-row.ts';
+import type { ClaimSettings } from '../../core/claims/evaluate.ts';
 import { nanosOfMs } from '../../core/timestamp.ts';
 import {
   CapacityResponseSchema,
@@ -19,10 +21,13 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { sendExposition } from '../../http/send-exposition.ts';
+import { ClaimReader } from '../../reading/claim-reader.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
+import type { LedgerStore } from '../../storage/ledgers.ts';
 import { capacityMetrics } from './capacity-metrics.ts';
-import { capacityQuery, clusterQuery, headMatcher } from './capacity-query.ts';
+import { capacityQuery, clusterQuery, headMatcher, ignoresClaims } from './capacity-query.ts';
+import { type ClaimedViews, viewsBehindClaims, withoutClaims } from './claimed-views.ts';
 import { sendMessage } from './send-message.ts';
 import { clientClosedRequest, inTurns } from './turns.ts';
 import { ViewReader } from './view-reader.ts';
@@ -34,18 +39,41 @@ export interface CapacityDeps {
   readonly now: () => number;
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
   readonly maxResponseBytes?: number;
+  /** Claims that are subtracted; absent: there are none. */
+  readonly claims?: ClaimsDeps;
+}
+
+/** What claims are read from and by. */
+export interface ClaimsDeps {
+  readonly ledgers: LedgerStore;
+  readonly settings: ClaimSettings;
 }
 
 const FIT_LIMITS: BodyLimits = { sentBytes: MAX_FIT_BYTES, inflatedBytes: MAX_FIT_BYTES };
 
-export function capacityRoutes(app: App, { store, telemetry, now, maxResponseBytes }: CapacityDeps): void {
+export function capacityRoutes(
+  app: App,
+  { store, telemetry, now, maxResponseBytes, claims }: CapacityDeps,
+): void {
   const reader = new ViewReader(store, telemetry);
+  const behind =
+    claims === undefined
+      ? undefined
+      : { store, ...claims, reader: new ClaimReader(store, claims.ledgers, telemetry, claims.settings) };
+  const claimed = async (
+    views: () => Promise<readonly DatedView[]>,
+    ignored: boolean,
+    without: readonly string[] = [],
+  ): Promise<ClaimedViews> =>
+    behind === undefined || ignored
+      ? withoutClaims(await views())
+      : viewsBehindClaims(behind, views, now(), without);
 
   app.get('/v1/capacity', async (c) => {
-    const { filter, groupBy } = capacityQuery(c);
+    const { filter, groupBy, ignoreClaims } = capacityQuery(c);
     const accepts = targetMatcher(filter);
-    const views = await reader.views(headMatcher(filter));
-    const rows = views.flatMap((cluster) =>
+    const { shown } = await claimed(() => reader.views(headMatcher(filter)), ignoreClaims);
+    const rows = shown.flatMap((cluster) =>
       cluster.view.targets
         .filter((target) => accepts(cluster.view, target))
         .map((target) => ({ cluster, target })),
@@ -69,15 +97,18 @@ export function capacityRoutes(app: App, { store, telemetry, now, maxResponseByt
   });
 
   app.post('/v1/capacity/fit', async (c) => {
-    refuseUnknownParameters(c, []);
+    refuseUnknownParameters(c, ['claims']);
+    const ignored = ignoresClaims(c);
     const request = await readMessage(c, FitRequestSchema, { limits: FIT_LIMITS, mayBeEmpty: true });
-    const { shapes, filter, released, maxCandidates } = parseFitRequest(request);
+    const { shapes, filter, released, maxCandidates, withoutClaims: without } = parseFitRequest(request);
     const ofInterest = headMatcher(filter);
-    const views =
-      released.length === 0
-        ? await reader.views(ofInterest)
-        : await reader.viewsWithout(released, ofInterest);
-    const responses = await inTurns(evaluateShapes(shapes, views, targetMatcher(filter)), c.req.raw.signal);
+    const views = () =>
+      released.length === 0 ? reader.views(ofInterest) : reader.viewsWithout(released, ofInterest);
+    const { fitted, taken } = await claimed(views, ignored, without);
+    const responses = await inTurns(
+      evaluateShapes(shapes, fitted, targetMatcher(filter), undefined, taken),
+      c.req.raw.signal,
+    );
     if (responses === 'abandoned') return clientClosedRequest();
     return sendMessage(c, FitResponseSchema, fitResponse(responses, maxCandidates), {
       maxBytes: maxResponseBytes,

@@ -40,6 +40,8 @@ export interface PublishRequest {
   readonly strict: boolean;
   /** How far ahead of the service's clock `collected_at` may be; the rule book's 5 minutes where not given. */
   readonly maxFutureSkewMs?: number | undefined;
+  /** A time of ours, in milliseconds since the epoch, that the agent had before it began its cut. */
+  readonly observedAtMs?: number | undefined;
 }
 
 /**
@@ -92,6 +94,7 @@ export async function publishSnapshot(
       contentId,
       identity: identityOf(snapshot),
       accelerators: acceleratorTotals(snapshot),
+      observedAtMs: request.observedAtMs,
       encode: () => deflateContent(contentId, body),
       succeed,
     },

@@ -17,6 +17,7 @@ import type { App } from '../../http/app.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../../http/cluster-path.ts';
 import { clusterStatus } from '../../http/cluster-status.ts';
 import { responseFormat } from '../../http/media-type.ts';
+import { observedAtMs, sendObserved } from '../../http/observed.ts';
 import { booleanParameter, refuseUnknownParameters } from '../../http/query.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { respond } from '../../http/respond.ts';
@@ -54,7 +55,7 @@ export function pushRoutes(
   { store, telemetry, now, maxFutureSkewMs, omitAfterMs }: PushDeps,
 ): void {
   const recorder = new RefusalRecorder(store.heads.refusals, telemetry);
-  app.put(SNAPSHOT_ROUTE, async (c, next) => {
+  app.put(SNAPSHOT_ROUTE, sendObserved(now), async (c, next) => {
     const clusterId = clusterIdOf(c, '/snapshot');
     await next();
     if (c.error === undefined) recorder.accepted(clusterId);
@@ -65,12 +66,13 @@ export function pushRoutes(
     refuseUnknownParameters(c, ['allow_jump', 'strict']);
     const allowJump = booleanParameter(c, 'allow_jump');
     const strict = booleanParameter(c, 'strict');
+    const observed = observedAtMs(c, now());
     // Asked now, so that a client that takes neither format learns it before anything is written.
     responseFormat(c);
     const snapshot = await readMessage(c, ClusterResourceMapSchema);
     const published = await publishSnapshot(
       store,
-      { clusterId, snapshot, allowJump, strict, maxFutureSkewMs },
+      { clusterId, snapshot, allowJump, strict, maxFutureSkewMs, observedAtMs: observed },
       now(),
     );
     const outcome = OUTCOMES[published.decision];

@@ -134,6 +134,11 @@ describe.each(engines)('on $name', (engine) => {
             logicalCounter: '1',
             collectedAt: '2026-01-01T00:00:00Z',
             age: '60s',
+            claimed: '0',
+            claimedPods: {},
+            freeHistogramAfterClaims: { 5: 1, 4: 1, 2: 1 },
+            claims: 0,
+            unbackedClaims: 0,
           },
         ],
       });

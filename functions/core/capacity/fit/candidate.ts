@@ -54,7 +54,7 @@ export function candidatesOf(
   clusters: readonly DatedView[],
   accepts: (cluster: ClusterView, target: TargetView) => boolean,
 ): Candidates {
-  const kinds = distinctPods(shape.pods);
+  const kinds = distinctPods(shape);
   const candidates: Candidate[] = [];
   for (const cluster of clusters) {
     const targets = cluster.view.targets.filter((target) => accepts(cluster.view, target));
@@ -73,15 +73,12 @@ interface PodKind {
   readonly perChain: number;
 }
 
-function distinctPods(pods: readonly PodRequest[]): readonly PodKind[] {
+function distinctPods({ pods, copies }: ShapeRequest): readonly PodKind[] {
   const kinds = new Map<string, PodKind>();
   for (const [podIndex, pod] of pods.entries()) {
     const asked = JSON.stringify(pod, (_, value) => (typeof value === 'bigint' ? String(value) : value));
-    const kind = kinds.get(asked);
-    kinds.set(
-      asked,
-      kind === undefined ? { podIndex, pod, perChain: 1 } : { ...kind, perChain: kind.perChain + 1 },
-    );
+    const kind = kinds.get(asked) ?? { podIndex, pod, perChain: 0 };
+    kinds.set(asked, { ...kind, perChain: kind.perChain + (copies?.[podIndex] ?? 1) });
   }
   return [...kinds.values()];
 }

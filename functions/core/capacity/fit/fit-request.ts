@@ -8,6 +8,8 @@ export interface ShapeRequest {
   readonly chains: number;
   /** One entry for each pod of a chain, in order. */
   readonly pods: readonly PodRequest[];
+  /** How often each of them is in a chain; absent: once. */
+  readonly copies?: readonly number[];
   readonly sameFabric: boolean;
   readonly sameZone: boolean;
 }

@@ -50,14 +50,18 @@ export interface ShapeFit {
   readonly reason: string;
 }
 
-/** @param accepts which targets count at all */
+/**
+ * @param accepts which targets count at all
+ * @param before pods that come before all shapes, by target: those of claims
+ */
 export function* evaluateShapes(
   shapes: readonly ShapeRequest[],
   clusters: readonly DatedView[],
   accepts: (cluster: ClusterView, target: TargetView) => boolean,
   work: Work = new Work(STEPS_PER_REQUEST),
+  before: Taken = new Map(),
 ): Stepwise<readonly ShapeFit[]> {
-  const taken = new Map<TargetView, Histogram>();
+  const taken = new Map<TargetView, Histogram>(before);
   const all: ShapeFit[] = [];
   for (const shape of shapes) {
     const { candidates, misses } = candidatesOf(shape, clusters, accepts);

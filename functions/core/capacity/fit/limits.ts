@@ -9,6 +9,9 @@ export const MAX_PODS_PER_CHAIN = 4_096;
 /** Each names a chain whose cluster has to be derived anew. */
 export const MAX_RELEASED_CHAINS = 1_000;
 
+/** Claims that a question leaves out: all of one owner in a cluster, with room for several clusters. */
+export const MAX_WITHOUT_CLAIMS = 256;
+
 /** Candidates of a shape in an answer where the question does not say. */
 export const DEFAULT_CANDIDATES = 100;
 

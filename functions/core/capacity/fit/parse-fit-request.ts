@@ -14,6 +14,7 @@ import {
   MAX_PODS_PER_CHAIN,
   MAX_RELEASED_CHAINS,
   MAX_SHAPES,
+  MAX_WITHOUT_CLAIMS,
 } from './limits.ts';
 
 /** A chain of some cluster. */
@@ -27,14 +28,17 @@ export interface ParsedFitRequest {
   readonly filter: TargetFilter;
   readonly released: readonly ClusterChain[];
   readonly maxCandidates: number;
+  /** Ids of claims that count as gone. */
+  readonly withoutClaims: readonly string[];
 }
 
 /** @throws ResourceMapError `invalid_fit_request` */
 export function parseFitRequest(request: FitRequest): ParsedFitRequest {
-  const { shapes, released, maxCandidates } = request;
+  const { shapes, released, maxCandidates, withoutClaims } = request;
   if (shapes.length === 0) throw invalid('shapes', 'is empty; ask for at least one shape');
   atMost('shapes', shapes.length, MAX_SHAPES);
   atMost('released', released.length, MAX_RELEASED_CHAINS);
+  atMost('without_claims', withoutClaims.length, MAX_WITHOUT_CLAIMS);
   if (maxCandidates > MAX_CANDIDATES) {
     throw invalid('max_candidates', `is ${maxCandidates}; at most ${MAX_CANDIDATES} are given`);
   }
@@ -43,6 +47,7 @@ export function parseFitRequest(request: FitRequest): ParsedFitRequest {
     filter: request.filter ?? ALL_TARGETS,
     released: released.map((chain, index) => readChain(chain, `released[${index}]`)),
     maxCandidates: maxCandidates === 0 ? DEFAULT_CANDIDATES : maxCandidates,
+    withoutClaims,
   };
 }
 
@@ -62,7 +67,8 @@ function readShape(shape: Shape, path: string): ShapeRequest {
   };
 }
 
-function readPod(pod: ShapePod, path: string): PodRequest {
+/** Reads the conditions of one pod. @throws ResourceMapError `invalid_fit_request` */
+export function readPod(pod: ShapePod, path: string): PodRequest {
   if (pod.acceleratorCount === 0) {
     throw invalid(
       `${path}.accelerator_count`,

@@ -72,11 +72,13 @@ export function demandOf(snapshot: ClusterResourceMap, released: ChainKeys = NO_
   return tally;
 }
 
-function isOver(status: WorkloadStatus | undefined): boolean {
+/** Whether a pod or chain in this status asks for nothing any more. */
+export function isOver(status: WorkloadStatus | undefined): boolean {
   return status !== undefined && OVER.has(status.phase);
 }
 
-function allocatedPods(snapshot: ClusterResourceMap): ReadonlySet<string> {
+/** Keys of the pods that have accelerators. */
+export function allocatedPods(snapshot: ClusterResourceMap): ReadonlySet<string> {
   const pods = new Set<string>();
   for (const pool of snapshot.capacityPools) {
     for (const type of pool.nodeTypes) {

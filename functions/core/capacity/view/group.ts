@@ -13,7 +13,7 @@ import { compareDecimals } from '../decimal.ts';
 import { headroomNodes } from './headroom.ts';
 import { count, type Histogram, volume } from './histogram.ts';
 import { deficitOf } from './served-demand.ts';
-import { ageOf, bigintsByKey, type DatedView, uint64 } from './target-row.ts';
+import { ageOf, bigintsByKey, claimedOn, type DatedView, uint64 } from './target-row.ts';
 import type { Price, TargetView } from './view.ts';
 
 /** One target with the snapshot that it is of. */
@@ -81,6 +81,7 @@ function sums(rows: readonly DatedTarget[], nowNanos: bigint): Omit<CapacityGrou
   const targets = rows.map(({ target }) => target);
   const over = (of: (target: TargetView) => bigint): bigint =>
     uint64(targets.reduce((sum, target) => sum + of(target), 0n));
+  const claimed = rows.map(({ cluster, target }) => claimedOn(cluster, target));
   const pendingNodes = sumKnown(targets.map(({ pendingNodes }) => pendingNodes));
   const byPending = sumKnown(targets.map(({ deficitServedByPending }) => deficitServedByPending));
   const headroom = sumKnown(headroomByPool(rows));
@@ -109,6 +110,9 @@ function sums(rows: readonly DatedTarget[], nowNanos: bigint): Omit<CapacityGrou
     prices: priceRanges(targets),
     unpricedTargets: targets.filter(({ price }) => price === undefined).length,
     oldestAge: ageOf(oldest(rows), nowNanos),
+    claimed: uint64(claimed.reduce((sum, { pods }) => sum + volume(pods), 0n)),
+    claimedPods: sumHistograms(claimed.map(({ pods }) => pods)),
+    freeHistogramAfterClaims: sumHistograms(claimed.map(({ freeNodesAfter }) => freeNodesAfter)),
   };
 }
 

@@ -30,3 +30,8 @@ export function chainKeys(chains: Iterable<ChainName>): ChainKeys {
   for (const chain of chains) keys.add(chainKey(chain));
   return { has: (chain) => keys.has(chainKey(chain)) };
 }
+
+/** Names a placement target within its cluster. */
+export function targetKey(poolId: string, nodeTypeId: string): string {
+  return poolId + SEPARATOR + nodeTypeId;
+}

@@ -4,7 +4,8 @@ import { type Duration, DurationSchema } from '@bufbuild/protobuf/wkt';
 import { type TargetCapacity, TargetCapacitySchema } from '../../../gen/resourcemap/v1/capacity_pb.ts';
 import { timestampOf } from '../../timestamp.ts';
 import { headroomNodes } from './headroom.ts';
-import { type Histogram, volume } from './histogram.ts';
+import { EMPTY, type Histogram, volume } from './histogram.ts';
+import { targetKey } from './pods.ts';
 import { deficitOf } from './served-demand.ts';
 import type { ClusterView, TargetView } from './view.ts';
 
@@ -14,15 +15,36 @@ export interface DatedView {
   readonly counter: bigint;
   /** Nanoseconds since the epoch, by the agent's clock. */
   readonly collectedAtNanos: bigint;
+  /** What live claims hold, by {@link targetKey}; absent where there are none, or they are not asked for. */
+  readonly claimed?: ReadonlyMap<string, ClaimedOnTarget>;
+}
+
+/** What live claims hold on a target and no snapshot shows yet. */
+export interface ClaimedOnTarget {
+  readonly pods: Histogram;
+  /** One witness: free accelerators on a node: number of such nodes, behind served demand and claims. */
+  readonly freeNodesAfter: Histogram;
+  readonly claims: number;
+  readonly unbackedClaims: number;
+}
+
+/** What claims hold on a target: nothing, as a rule. */
+export function claimedOn({ claimed }: DatedView, target: TargetView): ClaimedOnTarget {
+  return (
+    claimed?.get(targetKey(target.poolId, target.nodeTypeId)) ?? {
+      pods: EMPTY,
+      freeNodesAfter: target.served.freeNodesAfter,
+      claims: 0,
+      unbackedClaims: 0,
+    }
+  );
 }
 
 /** @param nowNanos the service's clock, nanoseconds since the epoch, from which ages are counted */
-export function targetCapacity(
-  { view, counter, collectedAtNanos }: DatedView,
-  target: TargetView,
-  nowNanos: bigint,
-): TargetCapacity {
+export function targetCapacity(cluster: DatedView, target: TargetView, nowNanos: bigint): TargetCapacity {
+  const { view, counter, collectedAtNanos } = cluster;
   const { occupancy, demand, served } = target;
+  const claimed = claimedOn(cluster, target);
   const deficit = deficitOf(demand, served);
   const headroom = headroomNodes(target.headroom, target.acceleratorsPerNode);
   return create(TargetCapacitySchema, {
@@ -67,6 +89,11 @@ export function targetCapacity(
     logicalCounter: counter,
     collectedAt: timestampOf(collectedAtNanos),
     age: ageOf(collectedAtNanos, nowNanos),
+    claimed: uint64(volume(claimed.pods)),
+    claimedPods: bigintsByKey(claimed.pods),
+    freeHistogramAfterClaims: numbersByKey(claimed.freeNodesAfter),
+    claims: claimed.claims,
+    unbackedClaims: claimed.unbackedClaims,
   });
 }
 

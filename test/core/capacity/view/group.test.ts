@@ -70,6 +70,9 @@ describe('a group', () => {
       ],
       unpricedTargets: 1,
       oldestAge: '5s',
+      claimed: '0',
+      claimedPods: {},
+      freeHistogramAfterClaims: { 4: '3', 8: '1' },
     });
   });
 
