@@ -36,6 +36,8 @@ const MATRIX: Readonly<Record<string, string>> = {
   'POST /v1/claims/{id}/confirm': '- + - - -',
   'POST /v1/claims/{id}/renew': '- + - - -',
   'DELETE /v1/claims/{id}': '- + - - +',
+  'GET /metrics': '- + + + +',
+  'GET /metrics/capacity': '- + + + +',
   'GET /v1/pools': '- + + - +',
   'GET /v1/pools/{name}': '- + + - +',
   'PUT /v1/pools/{name}': '- - - - +',
@@ -47,7 +49,17 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v1/tokens': '- - - - +',
   'DELETE /v1/tokens/{id}': '- - - - +',
 };
-const OPEN = ['GET /healthz', 'GET /openapi.json', 'GET /'];
+const OPEN = [
+  'GET /healthz',
+  'GET /livez',
+  'GET /readyz',
+  'GET /version',
+  'GET /ui',
+  'GET /ui/config.json',
+  'GET /ui/{file}',
+  'GET /openapi.json',
+  'GET /',
+];
 
 let service: GuardedService;
 let routes: readonly string[];

@@ -274,7 +274,7 @@ function allowed(statements: readonly Statement[]): readonly string[] {
 function resourceName(resource: unknown): string {
   if (resource === '*') return '*';
   const [id = '', attribute] = (resource as { 'Fn::GetAtt': [string, string] })['Fn::GetAtt'];
-  const name = ['Heads', 'Bodies', 'Trust', 'Pools', 'Bus', 'DeadLetters', 'Logs'].find((each) =>
+  const name = ['Heads', 'Bodies', 'Trust', 'Pools', 'Claims', 'Bus', 'DeadLetters', 'Logs'].find((each) =>
     id.includes(each),
   );
   return attribute === 'StreamArn' ? `${name} stream` : String(name);
