@@ -1,6 +1,13 @@
 /** How long a cluster may be silent, and how long its head is kept once it is out of the map. */
-import { CONTENT_RENEW_S } from '../storage/contents.ts';
-import { LONGEST_COMMIT_MS, MIN_RETIRE_AFTER_MS } from '../storage/retire.ts';
+
+/** Seconds for which the content of an included cluster is kept at least: a push whose content has less left writes it again. */
+export const CONTENT_RENEW_S = 12 * 3_600;
+
+/** Lambda's limit for any function, whatever its own timeout. */
+export const LONGEST_COMMIT_MS = 15 * 60_000;
+
+/** No commit takes longer than {@link LONGEST_COMMIT_MS}; the rest of the hour is for clocks that disagree. */
+export const MIN_RETIRE_AFTER_MS = 60 * 60_000;
 
 export interface Membership {
   /** Milliseconds without a push after which a cluster is taken out of the map. */
@@ -26,7 +33,7 @@ export const SWEEPER_REASONS: ReadonlySet<string> = new Set([SILENT, REFUSED]);
 /** A push is stamped when it arrives, and may take this long, API Gateway's limit, to reach its head. */
 const MIN_OMIT_AFTER_MS = 30_000;
 
-/** A cluster in the map has a body of at least {@link CONTENT_RENEW_S}; the other half of it is for a sweeper that fails. */
+/** A cluster in the map has content for at least {@link CONTENT_RENEW_S}; the other half of it is for a sweeper that fails. */
 const MAX_OMIT_AFTER_MS = (CONTENT_RENEW_S / 2) * 1_000;
 
 /** A setting that would break a guarantee. */

@@ -2,10 +2,12 @@
  * The commit of a push: read the head, decide, write the body, move the head, and on
  * losing a race decide again. What was acknowledged is in the table.
  */
+
+import { CONTENT_RENEW_S } from '../core/membership.ts';
 import type { AcceleratorTotals } from '../core/snapshot/accelerators.ts';
 import type { EncodedContent } from '../core/snapshot/content.ts';
 import type { Identity } from '../core/snapshot/identity.ts';
-import { CONTENT_RENEW_S, type ContentStore } from './contents.ts';
+import type { ContentStore } from './contents.ts';
 import { type Decision, decidePush, type Prior, type PushFacts } from './decide.ts';
 import { ClusterNotFoundError, ContentionError, HeadConflictError } from './errors.ts';
 import type { ContentRef, Head } from './head.ts';

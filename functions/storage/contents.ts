@@ -13,6 +13,7 @@ import {
   type DynamoDBClient,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import { CONTENT_RENEW_S } from '../core/membership.ts';
 import type { EncodedContent } from '../core/snapshot/content.ts';
 import { StoreUnavailableError } from './errors.ts';
 import type { ContentRef } from './head.ts';
@@ -27,10 +28,7 @@ export const PART_BYTES = 350_000;
  * map without a push, and short, since a busy cluster leaves one behind every few
  * seconds and each is paid for by the month.
  */
-export const CONTENT_TTL_S = 24 * 3_600;
-
-/** A push whose body has less than this left writes it again: twice a day where nothing else changes. */
-export const CONTENT_RENEW_S = CONTENT_TTL_S / 2;
+export const CONTENT_TTL_S = 2 * CONTENT_RENEW_S;
 
 /** DynamoDB takes 100 keys and gives 16 MB in one batch; 42 full parts stay below that. */
 const KEYS_PER_BATCH = 100;

@@ -24,18 +24,12 @@
  *
  *   W read before the omission and writes after the retirement, so it was on its way for
  *   longer than `retireAfter`. No commit can be: Lambda ends every invocation after
- *   {@link LONGEST_COMMIT_MS} at the latest, and locally the client has given up long before.
- *   {@link MIN_RETIRE_AFTER_MS} keeps the two apart, with room for the clocks of two machines;
+ *   `LONGEST_COMMIT_MS` at the latest, and locally the client has given up long before.
+ *   `MIN_RETIRE_AFTER_MS` keeps the two apart, with room for the clocks of two machines;
  *   settings below it are refused.
  */
 import type { Head } from './head.ts';
 import type { HeadStore } from './heads.ts';
-
-/** Lambda's limit for any function, whatever its own timeout. */
-export const LONGEST_COMMIT_MS = 15 * 60_000;
-
-/** The rest of the hour is for clocks that disagree. */
-export const MIN_RETIRE_AFTER_MS = 60 * 60_000;
 
 /**
  * Retires a head that is out of the map. May be repeated, and abandoned, at any point.

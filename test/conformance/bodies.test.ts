@@ -7,14 +7,10 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
+import { CONTENT_RENEW_S } from '../../functions/core/membership.ts';
 import { contentIdOf, deflateContent, type EncodedContent } from '../../functions/core/snapshot/content.ts';
 import { commitSnapshot, omitCluster, readPrior } from '../../functions/storage/commit.ts';
-import {
-  CONTENT_RENEW_S,
-  CONTENT_TTL_S,
-  ContentStore,
-  PART_BYTES,
-} from '../../functions/storage/contents.ts';
+import { CONTENT_TTL_S, ContentStore, PART_BYTES } from '../../functions/storage/contents.ts';
 import { StoreUnavailableError } from '../../functions/storage/errors.ts';
 import { NOW_MS } from '../core/snapshot/builders.ts';
 import { localClient } from '../engines/dynamodb-local.ts';

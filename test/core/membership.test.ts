@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../../functions/core/membership.ts';
+import {
+  CONTENT_RENEW_S,
+  checkMembership,
+  DEFAULT_MEMBERSHIP,
+  LONGEST_COMMIT_MS,
+  MembershipError,
+  MIN_RETIRE_AFTER_MS,
+} from '../../functions/core/membership.ts';
 import { membershipFromEnvironment } from '../../functions/runtime/settings.ts';
-import { CONTENT_RENEW_S } from '../../functions/storage/contents.ts';
-import { LONGEST_COMMIT_MS, MIN_RETIRE_AFTER_MS } from '../../functions/storage/retire.ts';
 
 const HOUR_MS = 3_600_000;
 
