@@ -1,7 +1,8 @@
 /** What can end the commands that read a cluster, in terms of the command line. */
+
+import { printable } from '../terminal/printable.ts';
 import { EXIT } from './exit-codes.ts';
 import { ClusterUnreachableError, UsageError } from './failure.ts';
-import { printable } from './printable.ts';
 
 /** By name: the classes are in modules that only those commands load. */
 const USAGE: ReadonlySet<string> = new Set(['KubeconfigError', 'DumpError', 'ClusterIdMissingError']);

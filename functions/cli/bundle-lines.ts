@@ -1,6 +1,6 @@
 /** What validation found, as a person reads it: the verdict, then a line for each finding. */
 import type { ValidationFinding, ValidationResult } from '../gen/resourcemap/bundle/v1/bundle_pb.ts';
-import { printable } from './printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 export function validationLines(name: string, result: ValidationResult): readonly string[] {
   const { errors, warnings, advice, etag } = result;

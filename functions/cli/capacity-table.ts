@@ -1,7 +1,7 @@
 /** What is left as tables that a person reads: sums, and what they hide, node by node. */
 import type { CapacityGroup, PriceRange, TargetCapacity } from '../gen/resourcemap/v1/capacity_pb.ts';
-import { ageText } from './age.ts';
-import { type Column, table } from './table.ts';
+import { ageText } from '../terminal/age.ts';
+import { type Column, table } from '../terminal/table.ts';
 
 const COUNTS: readonly Column[] = [
   { title: 'NODES', align: 'right' },

@@ -1,9 +1,9 @@
 /** Whatever ended a command, as the lines that a person reads and the code that a script reads. */
 import { ApiError, ConnectionError, UnexpectedResponseError } from '../client/errors.ts';
 import { InvalidSnapshotError } from '../core/errors.ts';
+import { printable } from '../terminal/printable.ts';
 import { connectionRemedy } from './connection-remedy.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { printable } from './printable.ts';
 import { inTermsOfRmap } from './remedies.ts';
 
 /** The command line, or a file that it names, cannot be used. The message names the file, if it is one. */

@@ -1,7 +1,7 @@
 /** Fit answers as a person reads them: the verdict, then a line for each candidate. */
 import type { FitCandidate, PackedNodes, ShapeFit } from '../gen/resourcemap/v1/capacity_pb.ts';
-import { printable } from './printable.ts';
-import { table } from './table.ts';
+import { printable } from '../terminal/printable.ts';
+import { table } from '../terminal/table.ts';
 
 /** The lines for one shape. */
 export function fitLines(shape: ShapeFit, index: number): readonly string[] {

@@ -4,7 +4,7 @@ import type {
   GlobalResourceMap,
   NodeTypeCapacity,
 } from '../gen/resourcemap/v1/resource_map_pb.ts';
-import { table } from './table.ts';
+import { table } from '../terminal/table.ts';
 
 /** In place of a table without lines. Filters may hide what is in the map. */
 export const NO_CLUSTER =

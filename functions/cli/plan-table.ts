@@ -8,9 +8,9 @@ import type {
   PlanResponse,
   UnplacedJob,
 } from '../gen/resourcemap/bundle/v1/plan_pb.ts';
+import { printable } from '../terminal/printable.ts';
+import { table } from '../terminal/table.ts';
 import { findingLines, mapLines } from './bundle-lines.ts';
-import { printable } from './printable.ts';
-import { table } from './table.ts';
 
 export function planLines({ bundles, services, etag }: PlanResponse): readonly string[] {
   const blocks = [...services.map(serviceLines), ...bundles.map(bundleLines)];

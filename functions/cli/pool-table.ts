@@ -1,6 +1,6 @@
 /** Pools as a person reads them. */
 import type { NodeSelector, StoredPool, Tier } from '../gen/resourcemap/bundle/v1/pool_pb.ts';
-import { table } from './table.ts';
+import { table } from '../terminal/table.ts';
 
 /** A line for each pool. */
 export function poolTable(pools: readonly StoredPool[]): string {

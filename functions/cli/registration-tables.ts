@@ -1,8 +1,8 @@
 /** Tokens and registrations as a person reads them. */
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Registration, Token } from '../gen/resourcemap/v1/access_pb.ts';
+import { table } from '../terminal/table.ts';
 import { rightsText } from './registration-options.ts';
-import { table } from './table.ts';
 
 /** As many digits as name one to revoke or remove. */
 const ID_DIGITS = 12;

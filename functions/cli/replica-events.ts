@@ -3,7 +3,7 @@ import { toJson } from '@bufbuild/protobuf';
 import type { ReplicaEvent } from '../client/replica.ts';
 import { acceleratorTotals } from '../core/snapshot/accelerators.ts';
 import { type ClusterResourceMap, ClusterResourceMapSchema } from '../gen/resourcemap/v1/resource_map_pb.ts';
-import { printable } from './printable.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** One line of text. */
 export function eventLine(event: ReplicaEvent): string {

@@ -1,11 +1,10 @@
 /** Real snapshots, to begin with: pushed over HTTP, as an agent would, and shown as the map that a scheduler gets. */
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { clusterTable } from '../cli/cluster-table.ts';
-import { readSnapshotFile } from '../cli/snapshot-file.ts';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createClient } from '../client/client.ts';
 import { ApiError } from '../client/errors.ts';
+import { decodeSnapshot } from '../core/snapshot/decode.ts';
 import { PushOutcome } from '../gen/resourcemap/v1/service_pb.ts';
+import { clusterTable } from '../terminal/cluster-table.ts';
 
 /** From dist/local and from functions/local alike. */
 const SAMPLES = new URL('../../functions/local/samples/', import.meta.url);
@@ -16,7 +15,7 @@ export async function pushSamples(url: string, print: (line: string) => void): P
   for (const name of readdirSync(SAMPLES)
     .filter((file) => file.endsWith('.json'))
     .sort()) {
-    const snapshot = await readSnapshotFile(fileURLToPath(new URL(name, SAMPLES)));
+    const snapshot = decodeSnapshot(readFileSync(new URL(name, SAMPLES)), 'json');
     try {
       const { outcome, clusterId, logicalCounter } = await client.push(snapshot);
       print(`pushed ${name}: ${PushOutcome[outcome]} ${clusterId} at ${logicalCounter}`);

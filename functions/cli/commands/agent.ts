@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { printable } from '../../terminal/printable.ts';
 import { agentFailure } from '../agent-failure.ts';
 import { withClusterId } from '../agent-options.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -6,7 +7,6 @@ import { UsageError } from '../failure.ts';
 import { type GlobalOptions, serviceOf, withGlobalOptions } from '../global-options.ts';
 import { readNamed } from '../input-file.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 
 interface AgentOptions extends GlobalOptions {
   readonly cluster?: string;

@@ -1,11 +1,11 @@
 import { create, toJsonString } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import { VectorClockSchema } from '../../gen/resourcemap/v1/service_pb.ts';
+import { table } from '../../terminal/table.ts';
 import { type FilterOptions, filterOf, withFilterOptions } from '../filter-options.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { NO_CLUSTER } from '../map-table.ts';
 import { print } from '../print.ts';
-import { table } from '../table.ts';
 
 export function clockCommand(): Command {
   return withGlobalOptions(

@@ -1,7 +1,7 @@
 import { create, toJsonString } from '@bufbuild/protobuf';
 import { Command } from 'commander';
 import { ClusterListSchema, ClusterStatusSchema } from '../../gen/resourcemap/v1/service_pb.ts';
-import { clusterTable, refusalLines } from '../cluster-table.ts';
+import { clusterTable, refusalLines } from '../../terminal/cluster-table.ts';
 import { findingLines } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseClusterId } from '../id-arguments.ts';

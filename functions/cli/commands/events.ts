@@ -2,9 +2,9 @@ import { Command } from 'commander';
 import { ApiError } from '../../client/errors.ts';
 import { clusterChangeOf, type DeliveredEvent, eventStream } from '../../client/event-stream.ts';
 import type { AcceleratorChange, ClusterChange } from '../../gen/resourcemap/v1/events_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import { type GlobalOptions, serviceOf, withGlobalOptions } from '../global-options.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 
 export function eventsCommand(): Command {
   return withGlobalOptions(

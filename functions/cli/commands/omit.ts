@@ -6,10 +6,10 @@ import {
   type ClusterStatus,
   ClusterStatusSchema,
 } from '../../gen/resourcemap/v1/service_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseClusterId } from '../id-arguments.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 
 interface OmitCommandOptions extends GlobalOptions {
   readonly reason?: string;

@@ -7,13 +7,13 @@ import {
   type StoredPool,
   StoredPoolSchema,
 } from '../../gen/resourcemap/bundle/v1/pool_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import { UsageError } from '../failure.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
 import { hasAnyName, messageOf, readInput } from '../input-file.ts';
 import { poolTable, tierTable } from '../pool-table.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 import { type Remedies, withRemedies } from '../remedies.ts';
 
 interface PutOptions extends GlobalOptions {

@@ -9,12 +9,12 @@ import { clusterIdFault } from '../../core/snapshot/rules/ids.ts';
 import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
 import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import { PushOutcome, type PushResult, PushResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findingLines, reportFailureOf, UsageError } from '../failure.ts';
 import { problemLine, resultLine } from '../file-result.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 import { readSnapshotFile } from '../snapshot-file.ts';
 import { TokenFileError } from '../token-file.ts';
 

@@ -1,9 +1,9 @@
 import { toBinary, toJsonString } from '@bufbuild/protobuf';
 import { Command, Option } from 'commander';
 import { ClusterResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import { agentFailure } from '../agent-failure.ts';
 import { withClusterId } from '../agent-options.ts';
-import { printable } from '../printable.ts';
 
 interface SnapshotOptions {
   readonly from?: readonly string[];

@@ -2,11 +2,11 @@ import { toJsonString } from '@bufbuild/protobuf';
 import { Command, Option } from 'commander';
 import { newToken, tokenDigest } from '../../auth/static-token.ts';
 import { IssuedTokenSchema, TokenSchema } from '../../gen/resourcemap/v1/access_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { withGlobalOptions } from '../global-options.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 import {
   accessClientOf,
   parseLifetime,

@@ -2,12 +2,12 @@ import { type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { jwksFault } from '../../auth/jwks-fault.ts';
 import { RegistrationSchema } from '../../gen/resourcemap/v1/access_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import { UsageError } from '../failure.ts';
 import { type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { parseNonEmpty } from '../id-arguments.ts';
 import { readInput } from '../input-file.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 import {
   accessClientOf,
   type RightsOptions,

@@ -3,11 +3,11 @@ import { Command } from 'commander';
 import type { Findings } from '../../core/findings.ts';
 import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
 import { FindingSchema, ValidateResultSchema } from '../../gen/resourcemap/v1/service_pb.ts';
+import { printable } from '../../terminal/printable.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { findingLines, reportFailureOf } from '../failure.ts';
 import { problemLine, resultLine } from '../file-result.ts';
 import { print } from '../print.ts';
-import { printable } from '../printable.ts';
 import { readSnapshotFile } from '../snapshot-file.ts';
 
 interface ValidateOptions {
