@@ -2,10 +2,10 @@
  * The samples as series: what each of the real clusters said at one time after the other. A cluster of
  * which only one time is recorded has a node cordoned in between.
  */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { clone, create } from '@bufbuild/protobuf';
-import { readSnapshotFile } from '../cli/snapshot-file.ts';
+import { decodeSnapshot } from '../core/snapshot/decode.ts';
 import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
@@ -30,7 +30,7 @@ export async function sampleSeries(): Promise<readonly Series[]> {
     const family = name.replace(/-t\d+\.json$/, '');
     const snapshots = families.get(family) ?? [];
     families.set(family, snapshots);
-    snapshots.push(await readSnapshotFile(path));
+    snapshots.push(decodeSnapshot(readFileSync(path), 'json'));
   }
   return [...families.values()].map((snapshots) => {
     const [only] = snapshots;
