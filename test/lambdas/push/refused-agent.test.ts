@@ -1,7 +1,6 @@
 /** An agent that is refused, as the one who looks for it sees it. */
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { refusalLines } from '../../../functions/cli/cluster-table.ts';
 import { ApiError } from '../../../functions/client/errors.ts';
 import { DEFAULT_MEMBERSHIP } from '../../../functions/core/membership.ts';
 import type { ClusterResourceMap } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
@@ -11,6 +10,7 @@ import { sweep } from '../../../functions/lambdas/expire/sweep.ts';
 import { mapRoutes } from '../../../functions/lambdas/map/routes.ts';
 import { pushRoutes } from '../../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
+import { refusalLines } from '../../../functions/terminal/cluster-table.ts';
 import { countCapacity } from '../../conformance/consumed-capacity.ts';
 import { snapshotOf } from '../../core/snapshot/builders.ts';
 import { engines, freshStore, type TestStore } from '../../engines/store.ts';
