@@ -174,7 +174,7 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
       periods: 1,
       means:
         'A cluster was left out of the map because its body is not there or not whole. The next push that ' +
-        'changes something mends it; the log of the function map has the cluster and the cause.',
+        'changes something fixes it; the log of the function map has the cluster and the cause.',
     },
   ];
 }

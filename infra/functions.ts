@@ -30,7 +30,7 @@ const ONE_CORE_MB = 1_769;
 export const FUNCTIONS = {
   push: {
     entry: 'functions/lambdas/push/handler.ts',
-    description: 'Takes the pushes of the agents',
+    description: 'Accepts pushes from agents',
     // The largest snapshot that may come, 64 MB inflated, becomes some ten times that as objects.
     memoryMb: ONE_CORE_MB,
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,
@@ -42,7 +42,7 @@ export const FUNCTIONS = {
   },
   map: {
     entry: 'functions/lambdas/map/handler.ts',
-    description: 'Serves the map and what is known of each cluster',
+    description: 'Serves the map and the status of each cluster',
     // Bodies are kept between requests, and an answer is spliced from them in memory.
     memoryMb: ONE_CORE_MB,
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,
@@ -54,7 +54,7 @@ export const FUNCTIONS = {
   },
   plan: {
     entry: 'functions/lambdas/plan/handler.ts',
-    description: 'Says what is left in the map, what fits there, and where bundles would land',
+    description: 'Capacity, fit and bundle planning API',
     // Packing is bounded work on one core; views of snapshots are kept between requests.
     memoryMb: ONE_CORE_MB,
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,
@@ -68,7 +68,7 @@ export const FUNCTIONS = {
   },
   notify: {
     entry: 'functions/lambdas/notify/handler.ts',
-    description: 'Tells what changed on the map, from the stream of the heads',
+    description: 'Publishes change events from the stream of the heads',
     // It waits for EventBridge; 100 heads of a kilobyte are nothing.
     memoryMb: 512,
     // Ten calls of ten events, each tried four times, with room.
@@ -77,7 +77,7 @@ export const FUNCTIONS = {
   },
   expire: {
     entry: 'functions/lambdas/expire/handler.ts',
-    description: 'Takes silent clusters out of the map, and retires those that stay away',
+    description: 'Omits silent clusters, and retires those that stay omitted',
     // Ten thousand heads are some 20 MB as objects.
     memoryMb: 512,
     // Ten thousand retirements, two writes each, take half of it; the next sweep goes on where this one ended.
@@ -88,7 +88,7 @@ export const FUNCTIONS = {
   },
   access: {
     entry: 'functions/lambdas/access/handler.ts',
-    description: 'Keeps who may use the service',
+    description: 'Manages registrations and tokens',
     // A few calls a day, of people.
     memoryMb: 512,
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,

@@ -78,6 +78,6 @@ it.each(AREAS)('Each limit of %s has its reason', (file, _, values) => {
   expect(limits.filter(({ reason }) => reason.length < 15).map(({ name }) => name)).toEqual([]);
 });
 
-it('docs/limits.md is made from them (make it anew with `npm run docs:limits`)', async () => {
+it('docs/limits.md is made from them (make it again with `npm run docs:limits`)', async () => {
   await expect(render()).toMatchFileSnapshot('../docs/limits.md');
 });

@@ -50,7 +50,7 @@ export class Authenticator {
     return token.startsWith(TOKEN_PREFIX) ? this.#byDigest(token) : this.#byIssuer(token);
   }
 
-  /** Reads every grant anew, for a process that has just changed one. */
+  /** Reads every grant again, for a process that has just changed one. */
   forget(): void {
     this.#cache.clear();
   }

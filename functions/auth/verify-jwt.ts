@@ -40,7 +40,9 @@ export function claimedIdentity(token: string): ClaimedIdentity {
   }
   // Said here, so that whoever tries costs no look-up.
   if (!ALGORITHMS.some((allowed) => allowed === algorithm)) {
-    throw invalid(`The token is signed with ${quote(String(algorithm))}; taken are ${ALGORITHMS.join(', ')}`);
+    throw invalid(
+      `The token is signed with ${quote(String(algorithm))}; supported: ${ALGORITHMS.join(', ')}`,
+    );
   }
   const { iss, sub, aud } = claims;
   const audiences = typeof aud === 'string' ? [aud] : aud;
@@ -114,7 +116,7 @@ function faultOf(error: unknown, token: string, now: Date): string {
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
     return 'The issuer has several keys, and the token does not name the one that signed it (kid)';
   }
-  if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature does not hold";
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature is invalid";
   return 'The token cannot be checked';
 }
 

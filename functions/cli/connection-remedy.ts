@@ -1,7 +1,7 @@
 /** What to do where a service cannot be spoken with. */
 import { type ConnectionError, UnexpectedResponseError } from '../client/errors.ts';
 
-/** Codes of Node's TLS: the certificate is signed by nobody that this machine trusts. */
+/** Codes of Node's TLS: the certificate is not signed by a trusted CA. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -22,7 +22,7 @@ const NO_TLS: ReadonlySet<string> = new Set([
 export function connectionRemedy(error: ConnectionError | UnexpectedResponseError): string {
   const code = systemCodeOf(error);
   if (UNTRUSTED.has(code)) {
-    return 'The certificate is signed by nobody that this machine trusts; NODE_EXTRA_CA_CERTS=FILE names the certificate (PEM) of who signed it.';
+    return 'The certificate is not signed by a trusted CA; set NODE_EXTRA_CA_CERTS=FILE to the certificate (PEM) of that CA.';
   }
   if (OUT_OF_DATE.has(code)) {
     return "The certificate is out of date by this machine's clock; the service needs another one, unless the clock is wrong.";

@@ -75,7 +75,7 @@ export function failureOf(thrown: unknown): Failure {
   const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return {
     lines: [
-      'rmap failed; this is a fault of rmap, and these lines tell its authors where:',
+      'Internal error in rmap. Please report it with this stack trace:',
       ...stack.split('\n').map(printable),
     ],
     exitCode: EXIT.fault,

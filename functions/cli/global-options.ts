@@ -25,13 +25,13 @@ export function withGlobalOptions(command: Command): Command {
     .addOption(
       new Option(
         '--token <token>',
-        'bearer token; better given as RMAP_TOKEN, which no process list shows',
+        'bearer token; prefer RMAP_TOKEN, which is not visible in process listings',
       ).env('RMAP_TOKEN'),
     )
     .addOption(
       new Option(
         '--token-file <file>',
-        'file that the bearer token is in; read anew at each request. Either option goes before both variables',
+        'file with the bearer token; read again for each request. Options take precedence over environment variables',
       ).env('RMAP_TOKEN_FILE'),
     )
     .option('--json', 'print JSON for programs instead of text for people', false)
@@ -53,7 +53,7 @@ function resolveTokenSource(command: Command): void {
   if (token === file) {
     throw new UsageError(
       token === 'env'
-        ? 'RMAP_TOKEN and RMAP_TOKEN_FILE are both set; unset one, or give --token-file, which goes before both.'
+        ? 'RMAP_TOKEN and RMAP_TOKEN_FILE are both set; unset one, or give --token-file, which takes precedence over both.'
         : 'Both --token and --token-file are given; give one.',
     );
   }
@@ -102,7 +102,7 @@ function assertBearerToken(token: string): void {
     bearerToken(`Bearer ${token}`);
   } catch (cause) {
     throw new UsageError(
-      `The ${token.length} characters of --token or RMAP_TOKEN are not one token; give the token, and nothing else.`,
+      `The ${token.length} characters of --token or RMAP_TOKEN are not a valid bearer token; give the token, and nothing else.`,
       { cause },
     );
   }

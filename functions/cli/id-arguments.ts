@@ -9,7 +9,7 @@ export function parseClusterId(value: string): string {
   throw new UsageError(`The cluster id ${fault}.`);
 }
 
-/** For commander. @param what such as "pool name" @throws UsageError for nothing in quotes */
+/** For commander. @param what such as "pool name" @throws UsageError for free in quotes */
 export function parseNonEmpty(what: string): (value: string) => string {
   return (value) => {
     if (value !== '') return value;

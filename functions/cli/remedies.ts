@@ -10,7 +10,7 @@ const REMEDIES: Remedies = {
     'The service asks for a token; --token-file, RMAP_TOKEN_FILE or RMAP_TOKEN gives rmap one.',
   not_found: (detail) =>
     detail.replace(
-      /; the paths are listed at GET \/\.$/,
+      /; GET \/ lists the routes\.$/,
       '; --url or RMAP_URL takes the address of a Resource Map, without a path of its API.',
     ),
   forbidden: (detail) => detail.replace(/^(?:GET|PUT|POST|DELETE) \S+ is not for/, 'The command is not for'),

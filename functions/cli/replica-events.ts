@@ -24,7 +24,7 @@ export function eventLine(event: ReplicaEvent): string {
     case 'complete':
       return line('complete', event.etag);
     case 'mismatch':
-      return line('mismatch', event.actualEtag, `the service has ${event.expectedEtag}; fetching all anew`);
+      return line('mismatch', event.actualEtag, `the service has ${event.expectedEtag}; fetching all again`);
     case 'unreachable':
       return line(
         'unreachable',

@@ -67,6 +67,6 @@ export function oneOf<T>(option: string, known: ReadonlyMap<string, T>, name: st
   const value = known.get(name);
   if (value !== undefined) return value;
   throw new UsageError(
-    `${option} is ${JSON.stringify(name)}; the nearest that it can be is ${closest(name, [...known.keys()])}.`,
+    `${option} is ${JSON.stringify(name)}; did you mean ${closest(name, [...known.keys()])}?`,
   );
 }

@@ -1,4 +1,4 @@
-/** A bearer token from a file, such as the one that a kubelet projects into a pod and writes anew before it expires. */
+/** A bearer token from a file, such as the one that a kubelet projects into a pod and writes again before it expires. */
 import { readFile } from 'node:fs/promises';
 import { bearerToken } from '../auth/bearer.ts';
 import { UsageError } from './failure.ts';
@@ -29,7 +29,7 @@ export async function readTokenFile(file: string): Promise<string> {
     return bearerToken(`Bearer ${text}`);
   } catch (cause) {
     throw new TokenFileError(
-      `The token file ${file} holds ${text.length} characters that are not one token; write the token into it, and nothing else.`,
+      `The token file ${file} holds ${text.length} characters that are not a valid bearer token; write the token into it, and nothing else.`,
       { cause },
     );
   }

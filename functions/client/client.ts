@@ -76,7 +76,7 @@ const MIN_GZIP_BYTES = 1_000;
 export interface ClientOptions {
   /** Such as `http://127.0.0.1:8080`; a path is kept. */
   readonly baseUrl: string | URL;
-  /** A bearer token, or what gives the present one. Asked anew at each try; what it throws ends the call. */
+  /** A bearer token, or what gives the present one. Asked again at each try; what it throws ends the call. */
   readonly token?: string | (() => string | Promise<string>);
   /** The platform's fetch, where not given. */
   readonly fetch?: typeof fetch;

@@ -5,7 +5,7 @@
  * becomes the map: an answer says what is missing between the replica's own clock and the map,
  * and is applied whole or not at all. Once the service says that an answer completes the map,
  * the digest of the replica's clock must be the etag that the answer carries; where it is not,
- * the replica is fetched anew.
+ * the replica is fetched again.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { clockEtag } from '../core/map/clock.ts';
@@ -35,7 +35,7 @@ export type ReplicaEvent =
   | { readonly kind: 'omitted'; readonly clusterId: string; readonly previous: ClusterResourceMap }
   /** The replica is the whole map, and its digest has been compared with the service's. */
   | { readonly kind: 'complete'; readonly etag: string }
-  /** The digests differ: the replica is fetched anew, and stays as it is until that is done. */
+  /** The digests differ: the replica is fetched again, and stays as it is until that is done. */
   | { readonly kind: 'mismatch'; readonly expectedEtag: string; readonly actualEtag: string }
   /** The service does not answer; the replica is as old as its last `complete`. It is asked again after the wait. */
   | { readonly kind: 'unreachable'; readonly error: Error; readonly retryInMs: number };
@@ -57,7 +57,7 @@ export interface ReplicaOptions {
 const UNREACHABLE_BASE_MS = 1_000;
 const UNREACHABLE_CAP_MS = 30_000;
 
-/** A replica that was fetched anew and differs again has met a fault of the service, which haste does not mend. */
+/** A replica that was fetched again and differs again has met a fault of the service, which haste does not fix. */
 const MISMATCH_PAUSE_MS = 5_000;
 
 type Clusters = Map<string, ClusterResourceMap>;
@@ -93,9 +93,9 @@ export class MapReplica {
   /**
    * Brings the replica up to date, once: asks until an answer completes it.
    * @returns what changed, with `complete` at the end; with `mismatch` before it where the
-   *   replica had to be fetched anew
+   *   replica had to be fetched again
    * @throws what the client throws; answers that came before are applied
-   * @throws ReplicaMismatchError where the replica differs even when fetched anew
+   * @throws ReplicaMismatchError where the replica differs even when fetched again
    */
   async pull(options: { readonly signal?: AbortSignal } = {}): Promise<readonly ReplicaEvent[]> {
     const events: ReplicaEvent[] = [];
@@ -148,7 +148,7 @@ export class MapReplica {
       const actualEtag = etagOf(next, this.#filter);
       if (actualEtag !== response.etag) {
         yield [{ kind: 'mismatch', expectedEtag: response.etag, actualEtag }];
-        yield* this.#anew(signal);
+        yield* this.#refetch(signal);
         return;
       }
       this.#etag = response.etag;
@@ -158,7 +158,7 @@ export class MapReplica {
   }
 
   /** Fetches the whole map beside the replica, so that readers keep what they have until it is there. */
-  async *#anew(signal: AbortSignal | undefined): AsyncGenerator<readonly ReplicaEvent[]> {
+  async *#refetch(signal: AbortSignal | undefined): AsyncGenerator<readonly ReplicaEvent[]> {
     const next: Clusters = new Map();
     let response: SyncResponse;
     do {
@@ -203,7 +203,7 @@ export class MapReplica {
   }
 }
 
-/** The service's clock and the replica differ even after the whole map was fetched anew. */
+/** The service's clock and the replica differ even after the whole map was fetched again. */
 export class ReplicaMismatchError extends Error {
   override readonly name = 'ReplicaMismatchError';
 

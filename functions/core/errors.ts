@@ -114,7 +114,7 @@ export class ResourceMapError extends Error {
     if (thrown instanceof ResourceMapError) return thrown;
     return new ResourceMapError(
       'internal',
-      'The service failed. The request id finds the cause in its log.',
+      'Internal error. Search the service log for the request id.',
       {},
       {
         cause: thrown,

@@ -61,7 +61,7 @@ export function createApp(
           c,
           new ResourceMapError(
             'method_not_allowed',
-            `${c.req.method} is not for ${c.req.path}; it knows ${allow.join(', ')}.`,
+            `${c.req.method} is not allowed for ${c.req.path}; allowed: ${allow.join(', ')}.`,
             {
               allow,
             },
@@ -73,7 +73,7 @@ export function createApp(
   app.notFound((c) =>
     problemResponse(
       c,
-      new ResourceMapError('not_found', `Nothing is at ${c.req.path}; the paths are listed at GET /.`),
+      new ResourceMapError('not_found', `No route matches ${c.req.path}; GET / lists the routes.`),
     ),
   );
   app.onError((thrown, c) => {

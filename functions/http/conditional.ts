@@ -7,7 +7,7 @@ import { ResourceMapError } from '../core/errors.ts';
  * Reads which representations the client has, from If-None-Match.
  *
  * @returns whether the one of an etag is among them. The comparison is weak, so the `W/` plays no part.
- * @throws ResourceMapError `invalid_precondition`: a client whose tags say nothing would be sent the whole again for ever
+ * @throws ResourceMapError `invalid_precondition`: a client whose tags say nothing would be sent the whole again forever
  */
 export function knownRepresentations(c: Context): (etag: string) => boolean {
   const header = c.req.header('if-none-match');

@@ -25,7 +25,7 @@ export interface HttpServer {
   /**
    * Takes nothing more, and ends once the answers under way are sent, or after
    * {@link CLOSE_GRACE_MS}: a client that takes no more of its answer, or sends no more of its
-   * request, would keep it for ever.
+   * request, would keep it forever.
    */
   close(): Promise<void>;
 }
@@ -85,7 +85,7 @@ function responsesInProgress(server: Server): ReadonlyMap<Duplex, ReadonlySet<Se
     underWay.set(socket, responses);
     socket.on('close', () => {
       underWay.delete(socket);
-      // Node tells the one that has the connection; those behind it (pipelining) would wait for it for ever.
+      // Node tells the one that has the connection; those behind it (pipelining) would wait for it forever.
       for (const each of responses) if (each.socket === null) each.destroy().emit('close');
     });
   });

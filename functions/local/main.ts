@@ -134,9 +134,9 @@ const program = new Command('npm start --')
       .env('INSTANCE_TYPES_FILE')
       .argParser(parseCatalogue),
   )
-  .option('--announce-refreshes', 'tell of pushes that changed nothing but counter and time, too', false)
+  .option('--announce-refreshes', 'also publish events for refresh-only pushes', false)
   .addOption(
-    new Option('--auth', 'ask callers for tokens; without an admin one is made and its token shown')
+    new Option('--auth', 'require bearer tokens; creates a first admin token and prints it once')
       .default(false)
       .conflicts('samples'),
   )
@@ -245,7 +245,7 @@ function explain(error: unknown, options: Options): string {
   if (code === 'EACCES')
     return `This user may not listen on port ${options.port} of ${options.host}; choose a port above 1023.`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `${options.host} is no address of this machine; choose another with --host.`;
+    return `${options.host} is not an address of this machine; choose another with --host.`;
   if (options.endpoint !== undefined)
     return `The DynamoDB at ${options.endpoint} cannot be used: ${String(error)}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -114,7 +114,7 @@ class Reader {
 
   async #describe(): Promise<{ readonly streamArn: string; readonly shards: readonly Shard[] }> {
     const { dynamo, streams, table } = this.deps;
-    // Asked each time: a table that was made anew has a stream of another name.
+    // Asked each time: a table that was made again has a stream of another name.
     const streamArn = (await dynamo.send(new DescribeTableCommand({ TableName: table }))).Table
       ?.LatestStreamArn;
     if (streamArn === undefined) throw new Error(`The table ${table} has no stream.`);

@@ -1,5 +1,5 @@
 /**
- * What is derived of each cluster's content. Which content a cluster has is read anew for
+ * What is derived of each cluster's content. Which content a cluster has is read again for
  * every question, strongly consistent; something is derived only where the content was not
  * met before.
  */

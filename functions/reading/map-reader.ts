@@ -116,7 +116,7 @@ export class MapReader {
         fragments.set(contentId, fragment);
         if (!form.zipped) this.cache.keepRaw(contentId, fragment);
       } catch (error) {
-        // Reading it again will not mend it, but the head may have moved to another body.
+        // Reading it again will not fix it, but the head may have moved to another body.
         this.telemetry.error('body unreadable', { clusterId: head.clusterId, cause: error });
       }
       if (performance.now() - turnStartedMs > TURN_MS) {

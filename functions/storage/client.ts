@@ -57,7 +57,7 @@ export function dynamoClient(endpoint?: string, timeouts = TIMEOUTS): DynamoDBCl
         throw new StoreUnavailableError(error);
       }
     },
-    // Outside of the SDK's own retries, so that only what they could not mend arrives here.
+    // Outside of the SDK's own retries, so that only what they could not fix arrives here.
     { step: 'initialize', name: 'storeUnavailable' },
   );
   client.middlewareStack.add(

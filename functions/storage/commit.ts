@@ -130,7 +130,7 @@ export async function omitCluster(
 
 /**
  * Whether a refresh can leave the body as it is. A cluster that comes back gets its body
- * written anew, so that taking one out and pushing it again mends a body that was lost.
+ * written again, so that taking one out and pushing it again mends a body that was lost.
  */
 function canStay({ omission, body }: Head, nowMs: number): boolean {
   return omission === undefined && body.expiresAtS - nowMs / 1_000 >= CONTENT_RENEW_S;

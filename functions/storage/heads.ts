@@ -205,7 +205,7 @@ export class HeadStore {
   async remove(seen: Head & { readonly omission: Omission }): Promise<void> {
     const a = HEAD_ATTRIBUTES;
     const noPushSince = `${a.highWater} = :seenHighWater AND ${a.receivedAt} = :seenReceivedAt`;
-    // A head that came back and was omitted anew is another one, though its push may be the same.
+    // A head that came back and was omitted again is another one, though its push may be the same.
     const sameOmission = `${a.omittedAt} = :seenOmittedAt`;
     try {
       await this.client.send(

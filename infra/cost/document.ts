@@ -55,7 +55,7 @@ ${table(
 )}
 
 CPU times are of the machine that measured them, not of Lambda's ARM processors; all else DynamoDB Local
-counted. Not in it: the body that is written anew twice a day though nothing changed, data that consumers of
+counted. Not in it: the body that is written again twice a day though nothing changed, data that consumers of
 events move, and AWS support. The sample is small; the larger a snapshot, the more the naive design pays for it,
 while a push without new content stays at one unit written.
 

@@ -55,7 +55,7 @@ export const HABITS = {
   /** Milliseconds that a push and a sync wait for DynamoDB, during which Lambda counts too. */
   pushWaitMs: 10,
   syncWaitMs: 15,
-  /** A grant is kept for 30 s in each instance; taken as read anew at each request, which is the most. */
+  /** A grant is kept for 30 s in each instance; taken as read again at each request, which is the most. */
   grantReadUnits: 1,
   lambdaGb: 1_769 / 1_024,
   /** X-Ray records one request a second and one in twenty of the others; that cannot be changed in Lambda. */

@@ -46,7 +46,7 @@ const command = new Command('restore-heads')
     if (report.lost.length === 0) return;
     console.error(
       `${report.lost.length} clusters have an item that cannot be read and no mark in any source. ` +
-        'What they push is refused; repeat with --floor, or mend their items.',
+        'What they push is refused; repeat with --floor, or fix their items.',
     );
     process.exitCode = 1;
   });

@@ -14,7 +14,7 @@
  *   mark is raised to it, and so is every cluster's of which nothing is known;
  * - **every cluster is omitted.** What it last said may be lost, so it is unknown until it says
  *   it again: its agent's next push is above the mark, or is told the mark and then is;
- * - **every body is taken for lost**, so that this push writes its body anew.
+ * - **every body is taken for lost**, so that this push writes its body again.
  *
  * May be repeated, at any point.
  */

@@ -210,7 +210,7 @@ describe('The keys of an issuer', () => {
     await verify(await other.token({ iss: name }), registration(name, inline(other)));
     await expect(
       verify(await other.token({ iss: name }), registration(name, inline(issuer))),
-    ).rejects.toThrow("[invalid_token] The token's signature does not hold.");
+    ).rejects.toThrow("[invalid_token] The token's signature is invalid.");
     expect(issuer.fetches() + other.fetches()).toBe(0);
     await other.close();
   });

@@ -84,7 +84,7 @@ describe('A token is refused, and the cluster not reached, that', () => {
     }
     await refused(
       `${encode({ alg: 'none' })}.${encode(claims())}.AAAA`,
-      'The token is signed with "none"; taken are RS256, PS256, ES256, ES384, EdDSA.',
+      'The token is signed with "none"; supported: RS256, PS256, ES256, ES384, EdDSA.',
     )();
   });
 
@@ -97,7 +97,7 @@ describe('A token is refused, and the cluster not reached, that', () => {
       const signature = createHmac('sha256', secret).update(input).digest('base64url');
       await refused(
         `${input}.${signature}`,
-        'The token is signed with "HS256"; taken are RS256, PS256, ES256, ES384, EdDSA.',
+        'The token is signed with "HS256"; supported: RS256, PS256, ES256, ES384, EdDSA.',
       )();
     }
   });
@@ -113,7 +113,7 @@ describe('A token is refused, and the cluster not reached, that', () => {
     ]) {
       const input = `${encode({ alg: 'RS256', ...header })}.${encode(claims())}`;
       const signature = createSign('sha256').update(input).sign(privateKey, 'base64url');
-      await refused(`${input}.${signature}`, "The token's signature does not hold.")();
+      await refused(`${input}.${signature}`, "The token's signature is invalid.")();
     }
   });
 
@@ -136,7 +136,7 @@ describe('A token is refused, and the cluster not reached, that', () => {
     const [head, , signature] = (await issuer.token()).split('.');
     await refused(
       `${head}.${encode(claims({ exp: undefined }))}.${signature}`,
-      "The token's signature does not hold.",
+      "The token's signature is invalid.",
     )();
   });
 
@@ -153,7 +153,7 @@ describe('A token is refused, and the cluster not reached, that', () => {
   });
 
   it('is signed by another registered issuer, in the name of the first one or of its subject', async () => {
-    await refused(await rival.token({ iss: issuer.url }), "The token's signature does not hold.")();
+    await refused(await rival.token({ iss: issuer.url }), "The token's signature is invalid.")();
     const own = await use(await rival.token());
     expect([own.status, own.body.code]).toEqual([403, 'forbidden']);
     expect(own.body.detail).toBe(
@@ -175,10 +175,10 @@ describe('A token is refused, and the cluster not reached, that', () => {
     const [head, , signature] = (await issuer.token()).split('.');
     await refused(
       `${head}.${encode(claims({ exp: 99_999_999_999 }))}.${signature}`,
-      "The token's signature does not hold.",
+      "The token's signature is invalid.",
     )();
     const whole = await issuer.token();
-    await refused(`${whole.slice(0, -10)}AAAAAAAAAA`, "The token's signature does not hold.")();
+    await refused(`${whole.slice(0, -10)}AAAAAAAAAA`, "The token's signature is invalid.")();
   });
 
   it('names an extension that must be understood (crit)', async () => {

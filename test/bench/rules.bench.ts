@@ -4,7 +4,7 @@
  *
  *     npm run bench:rules
  *
- * Each round decodes anew and validates what it decoded, since strings that were
+ * Each round decodes again and validates what it decoded, since strings that were
  * looked up before are found faster than those of a push ever are. Figures are medians
  * of the process's own CPU time, which other processes on the machine disturb less than
  * they do the clock's; it includes the garbage collector's threads. The last column is

@@ -262,7 +262,7 @@ describe('rmap pool', () => {
     const first = await rmap(['pool', 'put', '-'], mine);
     expect([first.code, first.stdout]).toEqual([
       0,
-      expect.stringMatching(/^Pool edit is kept as "\w+\.pb"\.\n$/),
+      expect.stringMatching(/^Saved pool edit \(etag "\w+\.pb"\)\.\n$/),
     ]);
     const second = await rmap(['pool', 'put', '-'], JSON.stringify(got));
     expect([second.code, second.stderr]).toEqual([

@@ -24,7 +24,7 @@ describe('What ends a command has an exit code:', () => {
   it('tells where a fault of rmap is, and the request of a fault of the service', () => {
     const { lines } = failureOf(new TypeError('x\u001b is undefined'));
     expect(lines.slice(0, 2)).toEqual([
-      'rmap failed; this is a fault of rmap, and these lines tell its authors where:',
+      'Internal error in rmap. Please report it with this stack trace:',
       'TypeError: x\\u001b is undefined',
     ]);
     expect(lines[2]).toMatch(/^ {4}at /);

@@ -280,7 +280,7 @@ describe('rmap get, clusters and clock', () => {
   it('say what --url takes, where it leads elsewhere', async () => {
     const { code, stderr } = await rmap(['clusters', '--url', `${service.url}/v1`]);
     expect(stderr).toBe(
-      '[not_found] Nothing is at /v1/v1/clusters; --url or RMAP_URL takes the address of a Resource Map, without a path of its API.\n',
+      '[not_found] No route matches /v1/v1/clusters; --url or RMAP_URL takes the address of a Resource Map, without a path of its API.\n',
     );
     expect(code).toBe(1);
   });
@@ -302,8 +302,8 @@ describe('rmap omit', () => {
     expect(await rmap(['omit', 'leaves', '--reason', 'decommissioned'])).toEqual({
       ...omitted,
       stdout: omitted.stdout
-        .replace('is out of the map', 'was out of the map already')
-        .replace(' (', ', and its reason stands as it was ('),
+        .replace('is out of the map', 'was already omitted')
+        .replace(' (', ' (reason unchanged: '),
     });
     expect(JSON.parse((await rmap(['omit', 'leaves', '--json'])).stdout)).toMatchObject({
       state: 'CLUSTER_STATE_OMITTED',

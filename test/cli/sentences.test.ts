@@ -21,7 +21,7 @@ describe('Where there is nothing to show,', () => {
       'No cluster of those that are asked for is in the map; rmap clusters lists all that are known.',
     ],
     ['rmap clusters', clustersCommand, [], 'No cluster was ever pushed; rmap push FILE pushes one.'],
-    ['rmap pool list', poolCommand, ['list'], 'No pool is kept; rmap pool put FILE keeps one.'],
+    ['rmap pool list', poolCommand, ['list'], 'No pools. Create one with "rmap pool put FILE".'],
   ])('%s says so', async (_, command, args, sentence) => {
     expect(await runCommand(command(), ...args, '--url', service.url)).toEqual({
       code: 0,

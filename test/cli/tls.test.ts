@@ -47,7 +47,7 @@ describe('rmap, where TLS does not come about,', () => {
     // Newer versions of Node add a remedy of theirs.
     expect(stderr.replace(/; if the root CA .*/, '')).toBe(
       `[connection_failed] GET ${url}/v1/clusters: self-signed certificate\n` +
-        '  The certificate is signed by nobody that this machine trusts; NODE_EXTRA_CA_CERTS=FILE names the certificate (PEM) of who signed it.\n',
+        '  The certificate is not signed by a trusted CA; set NODE_EXTRA_CA_CERTS=FILE to the certificate (PEM) of that CA.\n',
     );
     // And so it does.
     expect(await clusters(url, { NODE_EXTRA_CA_CERTS: file })).toMatchObject({

@@ -29,15 +29,15 @@ describe('A token file', () => {
     [' \n', 'is empty; write the token into it, and nothing else.'],
     [
       'secret-1 secret-2',
-      'holds 17 characters that are not one token; write the token into it, and nothing else.',
+      'holds 17 characters that are not a valid bearer token; write the token into it, and nothing else.',
     ],
     [
       '{"secret":1}',
-      'holds 12 characters that are not one token; write the token into it, and nothing else.',
+      'holds 12 characters that are not a valid bearer token; write the token into it, and nothing else.',
     ],
     [
       's'.repeat(9_000),
-      'holds 9000 characters that are not one token; write the token into it, and nothing else.',
+      'holds 9000 characters that are not a valid bearer token; write the token into it, and nothing else.',
     ],
   ])('is refused, and not shown, where it holds no token: %#', async (text, complaint) => {
     await writeFile(file, text);
@@ -103,7 +103,7 @@ describe('rmap --token-file', () => {
       code: 2,
       stdout: '',
       stderr:
-        'RMAP_TOKEN and RMAP_TOKEN_FILE are both set; unset one, or give --token-file, which goes before both.\n',
+        'RMAP_TOKEN and RMAP_TOKEN_FILE are both set; unset one, or give --token-file, which takes precedence over both.\n',
     });
   });
 
@@ -111,7 +111,7 @@ describe('rmap --token-file', () => {
     expect(await rmap(['clock', '--token', token])).toEqual({
       code: 2,
       stdout: '',
-      stderr: `The ${token.length} characters of --token or RMAP_TOKEN are not one token; give the token, and nothing else.\n`,
+      stderr: `The ${token.length} characters of --token or RMAP_TOKEN are not a valid bearer token; give the token, and nothing else.\n`,
     });
   });
 
@@ -128,7 +128,7 @@ describe('rmap --token-file', () => {
     expect(performance.now() - startedMs).toBeLessThan(15_000);
   });
 
-  it('is read anew at each push, so that a renewed token is used and an expired one is not', async () => {
+  it('is read again at each push, so that a renewed token is used and an expired one is not', async () => {
     const snapshot = join(folder, 'c1.json');
     const write = (counter: number): Promise<void> =>
       writeFile(

@@ -135,7 +135,7 @@ describe('a push', () => {
     expect(stale.logicalCounter).toBe(3n);
   });
 
-  it('carries its token, asked for anew at each try', async () => {
+  it('carries its token, asked for again at each try', async () => {
     let asked = 0;
     const withToken = createClient({
       baseUrl: proxy.url,

@@ -189,7 +189,7 @@ describe('a replica', () => {
     expect(replica.clock).toStrictEqual(new Map([['a', 2n]]));
   });
 
-  it('is fetched anew, and readable meanwhile, when its digest is not the service’s', async () => {
+  it('is fetched again, and readable meanwhile, when its digest is not the service’s', async () => {
     const service = new ModelService();
     service.push('a', 1);
     service.push('b', 1);
@@ -213,7 +213,7 @@ describe('a replica', () => {
     expect(contentOf(replica)).toStrictEqual(service.map());
   });
 
-  it('says so when it differs even after it was fetched anew', async () => {
+  it('says so when it differs even after it was fetched again', async () => {
     const wrong = create(SyncResponseSchema, { complete: true, etag: 'W/"other"' });
     const replica = new MapReplica({ sync: async () => wrong });
     await expect(replica.pull()).rejects.toThrow(new ReplicaMismatchError('W/"other"', EMPTY_ETAG));

@@ -134,12 +134,12 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
         await commit(store, push('b', 2n));
       },
     ],
-  ])('is mended by %s', async (_, mend) => {
+  ])('is mended by %s', async (_, fix) => {
     const store = await freshStore(engine);
     await removeContent(store, (await commit(store, push('b', 2n))).head);
     const { get } = serve(store);
     expect(await mapOf(get)).toEqual({});
-    await mend(store);
+    await fix(store);
     expect(Object.keys(await mapOf(get))).toEqual(['b']);
   });
 });

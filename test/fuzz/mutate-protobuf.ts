@@ -1,6 +1,6 @@
 /**
  * Mutations of a Protobuf message that keep all else of it readable: a field is changed and
- * the lengths around it are written anew. Bytes alone seldom get past the first length.
+ * the lengths around it are written again. Bytes alone seldom get past the first length.
  */
 import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';

@@ -6,7 +6,7 @@ import { mutateJson } from './mutate-json.ts';
 import { mutateProtobuf } from './mutate-protobuf.ts';
 import type { Random } from './random.ts';
 
-/** Of a mutated case: three times the largest seed, so that duplicating cannot grow for ever. */
+/** Of a mutated case: three times the largest seed, so that duplicating cannot grow forever. */
 export const MAX_CASE_BYTES = 96 * 1024;
 
 /** How often bytes are changed with no thought for what they mean. */

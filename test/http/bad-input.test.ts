@@ -89,7 +89,7 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
     {
       status: 400,
       code: 'malformed_protobuf',
-      detail: `The ${protobuf().length - 1} bytes of the body are no resourcemap.v1.ClusterResourceMap: at byte ${protobuf().length - 10}, a varint is cut off. ${FRAMING}`,
+      detail: `The ${protobuf().length - 1}-byte body is not a valid resourcemap.v1.ClusterResourceMap: at byte ${protobuf().length - 10}, a varint is cut off. ${FRAMING}`,
     },
   ],
   [
@@ -99,7 +99,7 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
       status: 400,
       code: 'malformed_protobuf',
       detail: new RegExp(
-        `^The 14 bytes of the body are no resourcemap.v1.ClusterResourceMap: .+ ${FRAMING}$`,
+        `^The 14-byte body is not a valid resourcemap.v1.ClusterResourceMap: .+ ${FRAMING}$`,
       ),
     },
   ],
@@ -377,18 +377,22 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
     {
       status: 405,
       code: 'method_not_allowed',
-      detail: 'POST is not for /v1/clusters/c1/snapshot; it knows PUT, GET, HEAD.',
+      detail: 'POST is not allowed for /v1/clusters/c1/snapshot; allowed: PUT, GET, HEAD.',
     },
   ],
   [
     'the deletion of the map',
     { method: 'DELETE', path: '/v1/map' },
-    { status: 405, code: 'method_not_allowed', detail: 'DELETE is not for /v1/map; it knows GET, HEAD.' },
+    {
+      status: 405,
+      code: 'method_not_allowed',
+      detail: 'DELETE is not allowed for /v1/map; allowed: GET, HEAD.',
+    },
   ],
   [
     'a path that is none',
     { method: 'GET', path: '/v2/map' },
-    { status: 404, code: 'not_found', detail: 'Nothing is at /v2/map; the paths are listed at GET /.' },
+    { status: 404, code: 'not_found', detail: 'No route matches /v2/map; GET / lists the routes.' },
   ],
   [
     'the deletion of a cluster that is not known',

@@ -84,7 +84,7 @@ let counter = 1n;
 let subjects = 0;
 let pools = 0;
 
-/** A request of each operation that succeeds, made anew each time. */
+/** A request of each operation that succeeds, made again each time. */
 const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   'GET /': () => ({ method: 'GET', path: '/' }),
   'GET /healthz': () => ({ method: 'GET', path: '/healthz' }),

@@ -36,7 +36,7 @@ describe('loads of bodies', () => {
     ]);
   });
 
-  it('ask anew once the last load has ended, in failure too', async () => {
+  it('ask again once the last load has ended, in failure too', async () => {
     const { loads, asked, ends } = controlled();
     const failing = loads.read([ref('a')]);
     ends[0]?.reject(new Error('throttled'));

@@ -38,7 +38,7 @@ export interface WatchedKind<T> {
   readonly required: boolean;
   /** Only this object, in this namespace. */
   readonly single?: { readonly namespace: string; readonly name: string };
-  /** What is kept; nothing for an object that counts for nothing. */
+  /** What is kept; nothing for an object that counts for free. */
   read(object: unknown, before: T | undefined): T | undefined;
 }
 

@@ -192,7 +192,7 @@ function fileOrData(file: ConfigFile, section: unknown, name: string): string | 
   }
 }
 
-/** Read at each request: a kubelet writes a projected token anew before it expires. */
+/** Read at each request: a kubelet writes a projected token again before it expires. */
 async function tokenFrom(path: string): Promise<string> {
   let token: string;
   try {

@@ -153,7 +153,7 @@ function chainsOfRole(
   return out;
 }
 
-/** A pod that was made anew stands beside its terminating predecessor: the one that lives on counts. */
+/** A pod that was made again stands beside its terminating predecessor: the one that lives on counts. */
 function onePodAnIndex(candidates: readonly Candidate[]): ReadonlyMap<number, Candidate> {
   const chosen = new Map<number, Candidate>();
   for (const candidate of candidates) {

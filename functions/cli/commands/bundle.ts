@@ -16,10 +16,10 @@ import { print } from '../print.ts';
 export function bundleCommand(): Command {
   const validate = withGlobalOptions(
     new Command('validate')
-      .description('tell whether a bundle can ever be placed; exits with 1 where it cannot')
+      .description('check whether a bundle can ever be placed; exits with 1 if not')
       .argument(
         '<file>',
-        'a Bundle in ProtoJSON, or a whole question (ValidateBundleRequest); - is standard input',
+        'a Bundle in ProtoJSON, or a whole request (ValidateBundleRequest); - is standard input',
       ),
   ).action(async (file: string, options: GlobalOptions) => {
     const request = await validateRequest(file);
@@ -31,8 +31,8 @@ export function bundleCommand(): Command {
   });
   const plan = withGlobalOptions(
     new Command('plan')
-      .description('tell where bundles would land now; exits with 1 unless all of all bundles has a place')
-      .argument('<file>', 'a Bundle in ProtoJSON, or a whole question (PlanRequest); - is standard input'),
+      .description('show where bundles would be placed now; exits with 1 unless all are placed completely')
+      .argument('<file>', 'a Bundle in ProtoJSON, or a whole request (PlanRequest); - is standard input'),
   ).action(async (file: string, options: GlobalOptions) => {
     const response = await clientOf(options).planBundles(await planRequestFrom(file));
     // A primary without its backup is no yes. A bundle that is being deleted asks for no place.
@@ -43,7 +43,7 @@ export function bundleCommand(): Command {
     for (const line of planLines(response)) print(line);
   });
   return new Command('bundle')
-    .description('ask whether workloads can be placed, and where')
+    .description('check whether workloads can be placed, and where')
     .addCommand(validate)
     .addCommand(plan);
 }

@@ -20,7 +20,7 @@ export function capacityCommand(): Command {
   return withGlobalOptions(
     withTargetOptions(
       new Command('capacity')
-        .description('show what is left, by cluster, pool and node type')
+        .description('show free capacity, by cluster, pool and node type')
         .option(
           '--group-by <names>',
           `sums by these, with commas between: ${[...GROUP_KEYS.keys()].join(', ')}`,

@@ -10,7 +10,7 @@ import { print } from '../print.ts';
 export function clustersCommand(): Command {
   return withGlobalOptions(
     new Command('clusters')
-      .description('list every known cluster, or tell what is known of one')
+      .description('list clusters, or show one')
       .argument('[id]', 'a cluster id', parseClusterId),
   ).action(async (id: string | undefined, options: GlobalOptions) => {
     const client = clientOf(options);

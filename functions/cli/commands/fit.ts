@@ -30,8 +30,8 @@ export function fitCommand(): Command {
   return withGlobalOptions(
     withTargetOptions(
       new Command('fit')
-        .description('tell whether a shape of work fits, where, how often, and why not')
-        .argument('[file]', 'a whole question in ProtoJSON (FitRequest); - is standard input')
+        .description('check whether a workload fits, where, how many times, or why not')
+        .argument('[file]', 'a whole request in ProtoJSON (FitRequest); - is standard input')
         .option('--pods <counts>', 'accelerators of each pod of one chain, such as 8,8', parseCounts)
         .option('--chains <number>', 'how many such chains', parseCount, 1)
         .option('--same-fabric', 'the pods of a chain share a fabric', false)

@@ -37,7 +37,7 @@ function omittedLine(id: string, { omittedAt, omittedReason }: ClusterStatus, wa
   const since = omittedAt === undefined ? '' : ` since ${timestampDate(omittedAt).toISOString()}`;
   if (wasOut) {
     return printable(
-      `Cluster ${id} was out of the map already${since}, and its reason stands as it was (${omittedReason}); its next push brings it back.`,
+      `Cluster ${id} was already omitted${since} (reason unchanged: ${omittedReason}); its next push brings it back.`,
     );
   }
   return printable(

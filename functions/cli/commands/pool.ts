@@ -80,7 +80,7 @@ export function poolCommand(): Command {
       clientOf(options).putPool({ ...pool, poolName }, ifMatch === undefined ? {} : { ifMatch }),
     );
     if (options.json) return print(storedJson(kept));
-    print(printable(`Pool ${poolName} is kept as ${kept.etag}.`));
+    print(printable(`Saved pool ${poolName} (etag ${kept.etag}).`));
   });
   const get = withGlobalOptions(
     new Command('get')
@@ -99,7 +99,7 @@ export function poolCommand(): Command {
         return print(
           toJsonString(PoolListSchema, { $typeName: 'resourcemap.bundle.v1.PoolList', pools: [...pools] }),
         );
-      print(pools.length === 0 ? 'No pool is kept; rmap pool put FILE keeps one.' : poolTable(pools));
+      print(pools.length === 0 ? 'No pools. Create one with "rmap pool put FILE".' : poolTable(pools));
     },
   );
   const remove = withGlobalOptions(
@@ -115,7 +115,7 @@ export function poolCommand(): Command {
     print(printable(`Pool ${name} is removed.`));
   });
   return new Command('pool')
-    .description('keep the pools that bundles are placed on')
+    .description('manage placement pools')
     .addCommand(put)
     .addCommand(get)
     .addCommand(list)

@@ -31,8 +31,8 @@ export function pushCommand(): Command {
       .description('push snapshots, each to the cluster that it names')
       .argument('<file...>', 'snapshots in ProtoJSON or Protobuf, gzip or plain; - is standard input')
       .option('-w, --watch', 'push a file again whenever it changes', false)
-      .option('--bump', 'where a counter is refused, go on above the high-water mark', false)
-      .option('--strict', 'refuse what would give a warning', false)
+      .option('--bump', 'on a counter conflict, retry with high-water mark + 1', false)
+      .option('--strict', 'treat warnings as errors', false)
       .option('--allow-jump', 'let a counter rise by more than 2^53', false)
       .addHelpText(
         'after',

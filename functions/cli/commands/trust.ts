@@ -81,7 +81,7 @@ export function trustCommand(): Command {
     print(`Removed ${printable(id)}; its tokens are refused within 30 seconds.`);
   });
   return new Command('trust')
-    .description('say whose tokens are taken')
+    .description('manage trusted identities')
     .addCommand(add)
     .addCommand(list)
     .addCommand(remove);

@@ -19,7 +19,7 @@ export function validateCommand(): Command {
   return new Command('validate')
     .description('check snapshots against the rule book, without a service')
     .argument('<file...>', 'snapshots in ProtoJSON or Protobuf, gzip or plain; - is standard input')
-    .option('--strict', 'refuse what would give a warning', false)
+    .option('--strict', 'treat warnings as errors', false)
     .option('--json', 'print JSON for programs, one line a file, instead of text for people', false)
     .addHelpText(
       'after',

@@ -1,7 +1,7 @@
 /**
  * A cluster's place in the map: the body, which says what the cluster is, and beside it the
  * counter and time, which say when that was so. A body is shared by every push that brought
- * the same content; counter and time are written anew into each answer.
+ * the same content; counter and time are written again into each answer.
  */
 
 import { compareUtf8 } from '../utf8-order.ts';

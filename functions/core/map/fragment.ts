@@ -63,7 +63,7 @@ export class Fragment {
     return new Fragment(deflated, rawLength, crc);
   }
 
-  /** The bytes before compression: those kept by `keepRaw`, else inflated anew at each call. */
+  /** The bytes before compression: those kept by `keepRaw`, else inflated again at each call. */
   raw(): Uint8Array {
     return this.#raw ?? inflate(this.deflated, this.rawLength);
   }

@@ -75,7 +75,7 @@ function decodeProtobuf<Desc extends DescMessage>(schema: Desc, bytes: Uint8Arra
   } catch (cause) {
     throw new MalformedBodyError(
       'malformed_protobuf',
-      `The ${bytes.length} bytes of the body are no ${schema.typeName}: ${reasonOf(cause)}. ` +
+      `The ${bytes.length}-byte body is not a valid ${schema.typeName}: ${reasonOf(cause)}. ` +
         'Send the encoded message itself, without a length prefix or framing.',
       {},
       { cause },

@@ -254,7 +254,7 @@ class Scan {
         : 'Send the encoded message itself, without a length prefix or framing.';
     return new MalformedBodyError(
       'malformed_protobuf',
-      `The ${this.#bytes.length} bytes of the body are no ${this.#schema.typeName}: at byte ${at}, ${what}. ${remedy}`,
+      `The ${this.#bytes.length}-byte body is not a valid ${this.#schema.typeName}: at byte ${at}, ${what}. ${remedy}`,
     );
   }
 }

@@ -5,7 +5,7 @@ const REMEMBERED = 64;
 
 /**
  * Finished answers of GET /v1/map, by etag and encoding. Those who fetch the same map between
- * two changes are sent the same bytes; that it is the same map is what the heads, read anew,
+ * two changes are sent the same bytes; that it is the same map is what the heads, read again,
  * have just said.
  *
  * An answer is kept when it is made for the second time. Where the map changes between any two

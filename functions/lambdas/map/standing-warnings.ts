@@ -12,7 +12,7 @@ const SHOWN_WARNINGS = 20;
 
 /**
  * The first warnings of the snapshot that is in the map, with paths into it as it is served.
- * They are found anew rather than stored, since the rules are a pure function of the body and
+ * They are found again rather than stored, since the rules are a pure function of the body and
  * a head must stay small. What was warned of in comparison with the snapshot before, in which
  * the body has no part, is counted in the head and told to the push alone.
  *

@@ -100,7 +100,7 @@ export class EventPublisher {
   }
 }
 
-/** A missing bus or right is refused as well, but by no fault of the event: somebody will mend it. */
+/** A missing bus or right is refused as well, but by no fault of the event: somebody will fix it. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof EventBridgeServiceException)) return false;
   return REFUSALS.has(error.name) || error.$metadata.httpStatusCode === 413;

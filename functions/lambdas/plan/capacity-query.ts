@@ -133,7 +133,7 @@ function oneOf<T>(c: Context, name: string, known: ReadonlyMap<string, T>): read
       const shown = JSON.stringify(value.slice(0, 64));
       throw new ResourceMapError(
         'invalid_query',
-        `The query parameter ${name} is ${shown}; the nearest that it can be is "${closest(value.slice(0, 64), [...known.keys()])}".`,
+        `The query parameter ${name} is ${shown}; did you mean "${closest(value.slice(0, 64), [...known.keys()])}"?`,
       );
     });
 }

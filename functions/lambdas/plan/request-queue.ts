@@ -46,11 +46,9 @@ export class RequestQueue {
   /** @returns whether the turn has come; not, where the client went before */
   #turn({ bytes, signal }: Asking): Promise<boolean> {
     if (this.#waitingBytes + bytes > this.maxWaitingBytes) {
-      throw new ResourceMapError(
-        'overloaded',
-        'The requests that wait for their turn hold all the memory that there is for them. Try again in a moment.',
-        { retryAfterSeconds: RETRY_WAIT_S },
-      );
+      throw new ResourceMapError('overloaded', 'The request queue is full. Try again in a moment.', {
+        retryAfterSeconds: RETRY_WAIT_S,
+      });
     }
     return new Promise((resolve) => {
       const leave = (hasTurn: boolean): void => {

@@ -13,7 +13,7 @@ export class PreviousNodeTypes {
   /**
    * The node types of `prior`; undefined where the body is the push's own, in which nothing
    * can have changed, and where there is none to be read. A body that is damaged or gone
-   * withholds a warning and must not withhold the push, which mends it.
+   * withholds a warning and must not withhold the push, which fixes it.
    *
    * @param contentId of the push
    */

@@ -1,7 +1,7 @@
 /** Jobs of one snapshot, with what each chain still lacks. */
 import type { Chain, Job, Rank, Snapshot, WorkStatus } from '../api/types.ts';
 
-/** A pod or chain in one of these asks for nothing any more: the rule by which the service counts demand. */
+/** A pod or chain in one of these asks for free any more: the rule by which the service counts demand. */
 const OVER: ReadonlySet<string> = new Set([
   'WORKLOAD_PHASE_SUCCEEDED',
   'WORKLOAD_PHASE_FAILED',

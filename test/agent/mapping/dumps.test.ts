@@ -33,7 +33,7 @@ function mapped(objects: readonly unknown[], settings: AgentSettings = DEFAULT_S
   const result = snapshotOf({ ...input, memory: NO_MEMORY });
   const findings = checkSnapshot(result.snapshot, { nowMs: NOW }).findings;
   expect(findings.filter(({ severity }) => severity === 'reject')).toEqual([]);
-  // An agent that starts anew, and knows only what it pushed, has the same types.
+  // An agent that starts again, and knows only what it pushed, has the same types.
   const again = snapshotOf({ ...input, memory: memoryOf(result.snapshot) });
   expect(again.snapshot).toEqual(result.snapshot);
   return { ...result, types: typesOf(result) };

@@ -157,7 +157,7 @@ test('an annotation goes before the label of the same name, and a target before 
   });
 });
 
-test('a pod that was made anew counts, and its terminating predecessor is external use', () => {
+test('a pod that was made again counts, and its terminating predecessor is external use', () => {
   const { snapshot } = take([
     nodeObject('n0'),
     nodeObject('n1'),

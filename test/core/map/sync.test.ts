@@ -139,7 +139,7 @@ describe('the budget of a sync', () => {
   });
 
   it('does not let clusters that change or come and go at every poll starve the others', () => {
-    // Each answer carries one snapshot. Ten clusters stand changed, five change anew before each
+    // Each answer carries one snapshot. Ten clusters stand changed, five change again before each
     // poll, and five leave the map and return between polls, so that the caller lacks them.
     let now = 100;
     const standing = Array.from({ length: 10 }, (_, index) =>

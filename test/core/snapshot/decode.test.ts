@@ -52,7 +52,7 @@ describe('decoding a snapshot', () => {
     const error = refusal(bytes, 'protobuf');
     expect([error.code, error.detail]).toEqual([
       'malformed_protobuf',
-      `The ${bytes.length} bytes of the body are no resourcemap.v1.ClusterResourceMap: ${reason}. ${FRAMING}`,
+      `The ${bytes.length}-byte body is not a valid resourcemap.v1.ClusterResourceMap: ${reason}. ${FRAMING}`,
     ]);
   });
 
@@ -85,7 +85,7 @@ describe('decoding a snapshot', () => {
     expect(refusal(Buffer.from('{"cluster":{}}'), 'protobuf')).toMatchObject({
       code: 'malformed_protobuf',
       detail:
-        'The 14 bytes of the body are no resourcemap.v1.ClusterResourceMap: at byte 2, a length of 99 is more than the 11 bytes that are left. It begins as JSON does, which is application/json.',
+        'The 14-byte body is not a valid resourcemap.v1.ClusterResourceMap: at byte 2, a length of 99 is more than the 11 bytes that are left. It begins as JSON does, which is application/json.',
     });
   });
 

@@ -18,7 +18,7 @@ function scan(...parts: readonly Uint8Array[]): number {
 
 function malformed(bytes: Uint8Array, what: string): string {
   return (
-    `[malformed_protobuf] The ${bytes.length} bytes of the body are no resourcemap.v1.ClusterResourceMap: ${what}. ` +
+    `[malformed_protobuf] The ${bytes.length}-byte body is not a valid resourcemap.v1.ClusterResourceMap: ${what}. ` +
     'Send the encoded message itself, without a length prefix or framing.'
   );
 }

@@ -99,7 +99,7 @@ describe('The page', () => {
     expect(bytes).toBeGreaterThan(20_000);
   });
 
-  it('is asked for again each time, and what its name changes with is kept for ever', async () => {
+  it('is asked for again each time, and what its name changes with is kept forever', async () => {
     const html = await get('/ui');
     expect(html.headers.get('cache-control')).toBe('no-cache');
     const etag = html.headers.get('etag') ?? '';

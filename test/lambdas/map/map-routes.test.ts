@@ -117,7 +117,7 @@ describe.each(engines)('on $name', (engine) => {
       expect((await send(`${service.url}/v1/map`, { 'if-none-match': '"other"' })).status).toBe(200);
     });
 
-    it('is 400 for who sends no tags, who would be sent the whole map for ever', async () => {
+    it('is 400 for who sends no tags, who would be sent the whole map forever', async () => {
       const etag = String((await send(`${service.url}/v1/map`)).headers.etag);
       for (const path of ['/v1/map', '/v1/map/clock']) {
         const { status, body } = await send(`${service.url}${path}`, {

@@ -30,9 +30,7 @@ describe('places', () => {
     const leaving = new AbortController();
     const second = places.hold({ bytes: 6, signal: leaving.signal }, async () => 'second');
     const ask = (bytes: number) => places.hold({ bytes, signal: never }, async () => `of ${bytes}`);
-    await expect(ask(5)).rejects.toThrow(
-      '[overloaded] The requests that wait for their turn hold all the memory that there is for them. Try again in a moment.',
-    );
+    await expect(ask(5)).rejects.toThrow('[overloaded] The request queue is full. Try again in a moment.');
     leaving.abort();
     expect(await second).toBe('abandoned');
     const third = ask(10);

@@ -26,7 +26,7 @@ describe.each(engines.slice(0, 1))('on $name', (engine) => {
 
   const push = (id: string, counter: bigint, idle: number) => pushIdle(service, id, counter, idle);
 
-  test('only what changed is read and derived anew, and a refresh is no change', async () => {
+  test('only what changed is read and derived again, and a refresh is no change', async () => {
     for (const id of ['a', 'b', 'c']) await push(id, 1n, 1);
     const { store: seen, contentsRead } = watched(store);
     const reader = new ViewReader(seen, silent);

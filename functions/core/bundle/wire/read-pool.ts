@@ -93,7 +93,7 @@ function readElastic(
   };
 }
 
-/** A profile that somebody configures is one that somebody can mend, so its amounts must be such. */
+/** A profile that somebody configures is one that somebody can fix, so its amounts must be such. */
 function configuredProfile(profile: bundleWire.NodeProfile, path: string, faults: Faults): NodeProfile {
   const read = readProfile(profile, path, faults);
   if (read.totalCapacity !== undefined) faults.amount(`${path}.total_capacity`, read.totalCapacity);

@@ -6,7 +6,7 @@ export const MAX_SHAPES = 64;
 /** The largest training jobs have some thousand pods, and those are chains of a few pods many times over. */
 export const MAX_PODS_PER_CHAIN = 4_096;
 
-/** Each names a chain whose cluster has to be derived anew. */
+/** Each names a chain whose cluster has to be derived again. */
 export const MAX_RELEASED_CHAINS = 1_000;
 
 /** Claims that a question leaves out: all of one owner in a cluster, with room for several clusters. */

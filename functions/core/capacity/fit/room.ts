@@ -1,7 +1,7 @@
 /**
  * How many chains a candidate takes: its packing problem, with what is to be placed before
  * them. Nothing is pinned: what comes first is a number of pods on a target, and each
- * question packs it anew together with its own.
+ * question packs it again together with its own.
  */
 
 import { type Bounds, largest, type Verdict } from '../monotone.ts';

@@ -1,7 +1,7 @@
 /**
  * How many chains a candidate takes with nodes that may come: those on their way, and those that its
  * pools may still add. What is said is what will be said once they are there: for a set of new nodes
- * the target's demand is served anew on all its nodes, and the question gets what is left. A further
+ * the target's demand is served again on all its nodes, and the question gets what is left. A further
  * node can let more demand be served and so turn a yes into a no; so sets are tried one by one where
  * demand is left over, and by bisection only where all of it is served.
  */

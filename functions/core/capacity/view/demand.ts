@@ -23,7 +23,7 @@ export interface DemandByTarget {
   on(poolId: string, nodeTypeId: string): Demand;
 }
 
-/** A pod or chain in one of these asks for nothing any more. */
+/** A pod or chain in one of these asks for free any more. */
 const OVER: ReadonlySet<WorkloadPhase> = new Set([
   WorkloadPhase.SUCCEEDED,
   WorkloadPhase.FAILED,

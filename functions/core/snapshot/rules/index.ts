@@ -4,7 +4,7 @@
  *
  * What follows from one finding is not reported as another: an allocation is not
  * off target when its target does not exist, and no number of nodes is out of bounds
- * that are inverted. Each finding is something to mend.
+ * that are inverted. Each finding is something to fix.
  */
 import type { ClusterResourceMap } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
 import { FindingCollector, type Findings } from '../../findings.ts';

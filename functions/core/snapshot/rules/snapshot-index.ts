@@ -266,7 +266,7 @@ export class SnapshotIndex {
   }
 
   jobById(id: string): JobEntry | undefined {
-    // The allocations of a node are mostly one job's: comparing is cheaper than hashing anew.
+    // The allocations of a node are mostly one job's: comparing is cheaper than hashing again.
     if (this.#lastJob?.id === id) return this.#lastJob;
     const job = this.#jobsById.get(id);
     if (job !== undefined) this.#lastJob = job;

@@ -1,7 +1,7 @@
 /**
  * The rules that compare a snapshot with the cluster's previous one. What they need
  * of it stands in the cluster's head, so they cost no read beyond the one that the
- * commit makes anyway, and can be asked again each time that it reads the head anew.
+ * commit makes anyway, and can be asked again each time that it reads the head again.
  */
 import type { ClusterResourceMap } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
 import { FindingCollector, type Findings, NO_FINDINGS } from '../../findings.ts';
@@ -16,7 +16,7 @@ import { reject, rulesOf, warn } from './rule.ts';
 export const successionRules = rulesOf({
   counter_jump: reject(
     'logical_counter',
-    '`logical_counter` is at most 2^53 above the cluster’s high-water mark, where it has one, unless the push says `?allow_jump=true`: one corrupt counter must not lock a cluster out for ever.',
+    '`logical_counter` is at most 2^53 above the cluster’s high-water mark, where it has one, unless the push says `?allow_jump=true`: one corrupt counter must not lock a cluster out forever.',
   ),
   collected_at_regressed: warn(
     'collected_at',

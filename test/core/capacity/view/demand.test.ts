@@ -61,7 +61,7 @@ describe('pending demand', () => {
     expect(demand.on(POOL, 'b').pending).toEqual(new Map([[1, 2]]));
   });
 
-  test('a released chain asks for nothing', () => {
+  test('a released chain asks for free', () => {
     const snapshot = cluster({ types: [{ idle: 1 }], ranks: [pending('r', 2, 3)] });
     const released = chainKeys([{ jobId: 'r', rankId: 'r', chainId: 'r-1' }]);
     expect(demandOf(snapshot, released).on(POOL, TYPE).pending).toEqual(new Map([[2, 2]]));

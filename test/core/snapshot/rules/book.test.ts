@@ -54,6 +54,6 @@ it.each([PurchaseModelSchema, WorkloadKindSchema, WorkloadPhaseSchema])(
   },
 );
 
-it('is what docs/rules.md says (make it anew with `npm run docs:rules`)', async () => {
+it('is what docs/rules.md says (make it again with `npm run docs:rules`)', async () => {
   await expect(renderRuleBook()).toMatchFileSnapshot('../../../../docs/rules.md');
 });
