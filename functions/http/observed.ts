@@ -1,6 +1,6 @@
 /**
- * The header by which an agent shows that it began to look at its cluster after a time of ours: each response
- * to an agent has one, and a push sends back, unchanged, the one that was the last before its cut was begun.
+ * The header by which an agent shows that it began to look at its cluster after a time of ours: the response
+ * to each accepted push has one, and a push sends back, unchanged, the one that was the last before its cut was begun.
  */
 import type { Context, MiddlewareHandler } from 'hono';
 import { ResourceMapError } from '../core/errors.ts';
@@ -11,13 +11,13 @@ export const OBSERVED_HEADER = 'Resource-Map-Observed';
 /** By which another process of ours may be ahead. */
 const MAX_AHEAD_MS = 60_000;
 
-/** Sets the header on every response. */
+/** Sets the header on the response to a push that was accepted. */
 export function sendObserved(now: () => number): MiddlewareHandler {
   return async (c, next) => {
     // Taken before the work, so that it is never later than what the agent knows of it.
     const token = `t${Math.floor(now()).toString(36)}`;
     await next();
-    c.res.headers.set(OBSERVED_HEADER, token);
+    if (c.res.ok) c.res.headers.set(OBSERVED_HEADER, token);
   };
 }
 

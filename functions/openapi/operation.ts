@@ -24,11 +24,18 @@ export type ResponseHeader =
   | 'Content-Length'
   | 'ETag'
   | 'Preference-Applied'
+  | 'Resource-Map-Observed'
   | 'Resource-Map-Omit-After'
   | 'Vary';
 
 /** Names of {@link REQUEST_HEADERS}. */
-export type RequestHeader = 'AcceptEncoding' | 'IfMatch' | 'IfNoneMatch' | 'IfNothingThere' | 'Prefer';
+export type RequestHeader =
+  | 'AcceptEncoding'
+  | 'IfMatch'
+  | 'IfNoneMatch'
+  | 'IfNothingThere'
+  | 'Observed'
+  | 'Prefer';
 
 export interface QueryParameter {
   readonly name: string;

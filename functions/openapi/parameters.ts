@@ -114,6 +114,13 @@ export const REQUEST_HEADERS: Readonly<
       'The `ETag` of an earlier answer, or several with commas between: 304 where one of them still stands.',
     schema: ENTITY_TAGS,
   },
+  Observed: {
+    name: 'Resource-Map-Observed',
+    description:
+      'The `Resource-Map-Observed` of the last response before the agent began to read its cluster, unchanged: evidence of ' +
+      'how new the snapshot is that depends on no clock of the agent. Optional.',
+    schema: { type: 'string' },
+  },
   Prefer: {
     name: 'Prefer',
     description:
@@ -155,6 +162,11 @@ export const RESPONSE_HEADERS: Readonly<Record<ResponseHeader, Header>> = {
   'Preference-Applied': {
     description: 'The wait that was granted, where one was asked for.',
     schema: { type: 'string', pattern: '^wait=[1-9][0-9]*$' },
+  },
+  'Resource-Map-Observed': {
+    description: 'An opaque time of the service, for the `Resource-Map-Observed` of a later push.',
+    schema: { type: 'string', pattern: '^t[0-9a-z]{1,10}$' },
+    required: true,
   },
   'Resource-Map-Omit-After': {
     description:

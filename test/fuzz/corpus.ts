@@ -13,6 +13,8 @@ export const SEED_FOLDERS = ['test/data/snapshots', 'functions/local/samples'] a
 export function seeds(root: string): Case[] {
   return SEED_FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder))
+      // The series of the samples are in a folder of their own, in another format.
+      .filter((file) => file.endsWith('.json'))
       .sort()
       .flatMap((file) => readSeed(join(root, folder, file))),
   );

@@ -46,7 +46,7 @@ describe('A route that the table of permissions does not name', () => {
       }),
     ]);
     expect(calls).toBe(0);
-    expect(lines.join('')).toContain('access refused');
+    expect(lines.join('')).toContain('request refused');
   });
 
   it('leaves what is open open', async () => {

@@ -59,7 +59,7 @@ async function run(program: string): Promise<number> {
 /** @returns the token of the agent of {@link AGENT_CLUSTER} */
 async function pushSamples(service: GuardedService): Promise<string> {
   let agent = '';
-  for (const file of readdirSync(SAMPLES)) {
+  for (const file of readdirSync(SAMPLES).filter((name) => name.endsWith('.json'))) {
     const snapshot = JSON.parse(readFileSync(new URL(file, SAMPLES), 'utf8')) as {
       cluster: { clusterId: string };
     };

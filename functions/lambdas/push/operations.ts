@@ -48,13 +48,14 @@ export const PUSH_OPERATIONS = {
       ),
       STRICT,
     ],
+    headers: ['Observed'],
     body: ClusterResourceMapSchema,
     example: SNAPSHOT,
     responses: {
       200: {
         description: 'The push was accepted, and every later read shows it or something newer.',
         body: PushResultSchema,
-        headers: [...MESSAGE_HEADERS, 'Resource-Map-Omit-After'],
+        headers: [...MESSAGE_HEADERS, 'Resource-Map-Observed', 'Resource-Map-Omit-After'],
       },
     },
     problems: ['invalid_snapshot', 'counter_regressed', 'counter_reused', 'contention'],

@@ -7,7 +7,7 @@ import {
   ClusterResourceMapSchema,
   PurchaseModel,
 } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { PushOutcome } from '../../../functions/gen/resourcemap/v1/service_pb.ts';
+import { ClusterState, PushOutcome } from '../../../functions/gen/resourcemap/v1/service_pb.ts';
 import { publishSnapshot } from '../../../functions/lambdas/push/publish.ts';
 import { pushRoutes } from '../../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
@@ -107,7 +107,11 @@ describe.each(engines)('on $name', (engine) => {
       const push = service.client.push(cluster('strict', 1n, { purchaseModel: 0 }), { strict: true });
       const { problem } = await refusal(push);
       expect(problem.findings).toMatchObject([{ code: 'unspecified_purchase_model', severity: 'reject' }]);
-      expect((await refusal(service.client.cluster('strict'))).status).toBe(404);
+      // It is not in the map, and its status says why.
+      expect(await service.client.cluster('strict')).toMatchObject({
+        state: ClusterState.UNSPECIFIED,
+        lastRefusal: { code: 'unspecified_purchase_model' },
+      });
     });
 
     it('is told what it must be compared with the last one, in the order of the document', async () => {
