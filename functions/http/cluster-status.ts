@@ -46,11 +46,16 @@ export function clusterStatus(head: Head, refusal: Refusal | undefined, nowMs: n
   });
 }
 
-/** The status of a cluster of which no snapshot was ever accepted, or none is kept. */
-export function refusedClusterStatus(refusal: Refusal): ClusterStatus {
+/**
+ * The status of a cluster of which no snapshot was ever accepted, or none is kept.
+ *
+ * @param highWaterMark of a retired cluster; absent where nothing was ever accepted
+ */
+export function refusedClusterStatus(refusal: Refusal, highWaterMark: bigint | undefined): ClusterStatus {
   return create(ClusterStatusSchema, {
     cluster: { clusterId: refusal.clusterId },
     state: ClusterState.UNSPECIFIED,
+    ...(highWaterMark === undefined ? {} : { highWaterMark }),
     lastRefusal: refusedPush(refusal),
   });
 }

@@ -103,7 +103,10 @@ function contentsThatMix(history: readonly Entry[]): string[] {
 function marksNobodyPushed(history: readonly Entry[]): string[] {
   const pushed = new Set(history.flatMap((entry) => (entry.kind === 'push attempt' ? [key(entry)] : [])));
   return reported(history).flatMap((each) =>
-    pushed.has(key(each)) ? [] : [`${each.clusterId} was reported at ${each.counter}, which nobody pushed.`],
+    // 0: nothing was accepted so far.
+    each.counter === 0n || pushed.has(key(each))
+      ? []
+      : [`${each.clusterId} was reported at ${each.counter}, which nobody pushed.`],
   );
 }
 

@@ -10,6 +10,7 @@ import { spliceClusterProtobuf } from '../../core/map/splice-protobuf.ts';
 import { quote } from '../../core/quote.ts';
 import {
   ClusterListSchema,
+  type ClusterStatus,
   ClusterStatusSchema,
   FindingSchema,
 } from '../../gen/resourcemap/v1/service_pb.ts';
@@ -21,7 +22,8 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import { respond } from '../../http/respond.ts';
 import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
 import { filterFacts, type MapReader } from '../../reading/map-reader.ts';
-import type { Store } from '../../storage/commit.ts';
+import { readPrior, type Store } from '../../storage/commit.ts';
+import { highWaterOf } from '../../storage/decide.ts';
 import { ClusterNotFoundError } from '../../storage/errors.ts';
 import type { Head } from '../../storage/head.ts';
 import type { Refusal } from '../../storage/refusals.ts';
@@ -51,10 +53,12 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
         const { clusterId } = head;
         return { clusterId, status: clusterStatus(head, refusalOf.get(clusterId), now()) };
       }),
-      ...never.map((refusal) => ({
-        clusterId: refusal.clusterId,
-        status: refusedClusterStatus(refusal),
-      })),
+      ...(await Promise.all(
+        never.map(async (refusal) => ({
+          clusterId: refusal.clusterId,
+          status: await statusWithoutHead(store, refusal, now()),
+        })),
+      )),
     ])
       .filter(({ clusterId }) => maySeeCluster(principal, clusterId))
       .map(({ status }) => status);
@@ -99,7 +103,7 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
     ]);
     if (head === undefined) {
       if (refusal === undefined) throw new ClusterNotFoundError(clusterId);
-      return respond(c, ClusterStatusSchema, refusedClusterStatus(refusal));
+      return respond(c, ClusterStatusSchema, await statusWithoutHead(store, refusal, now()));
     }
     const status = clusterStatus(head, refusal, now());
     for (const warning of await standingWarnings(map, head, now())) {
@@ -107,6 +111,17 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
     }
     return respond(c, ClusterStatusSchema, status);
   });
+}
+
+/**
+ * The status of a cluster that had no head when its refusal was read. Its head may have come
+ * since, and a retired cluster left its high-water mark, below which none may be reported.
+ */
+async function statusWithoutHead({ heads }: Store, refusal: Refusal, nowMs: number): Promise<ClusterStatus> {
+  const prior = await readPrior(heads, refusal.clusterId);
+  return prior.kind === 'head'
+    ? clusterStatus(prior.head, refusal, nowMs)
+    : refusedClusterStatus(refusal, highWaterOf(prior));
 }
 
 /** @throws ResourceMapError `invalid_query` */

@@ -10,6 +10,7 @@ import { sweep } from '../../../functions/lambdas/expire/sweep.ts';
 import { mapRoutes } from '../../../functions/lambdas/map/routes.ts';
 import { pushRoutes } from '../../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
+import { retireHead } from '../../../functions/storage/retire.ts';
 import { refusalLines } from '../../../functions/terminal/cluster-table.ts';
 import { countCapacity } from '../../conformance/consumed-capacity.ts';
 import { snapshotOf } from '../../core/snapshot/builders.ts';
@@ -94,6 +95,18 @@ describe.each(engines)('An agent on $name that is refused', (engine) => {
     nowMs += 1;
     expect(await push(2n)).toBeUndefined();
     expect((await service.client.cluster('c1')).lastRefusal).toBeUndefined();
+  });
+
+  it('is shown with the high-water mark that its retired cluster left', async () => {
+    await push(7n);
+    await service.client.omit('c1');
+    const head = await store.heads.read('c1');
+    if (head === undefined) throw new Error('There is no head.');
+    await retireHead(store.heads, head);
+    expect(await push(3n)).toBe('counter_regressed');
+    const status = await service.client.cluster('c1');
+    expect(status).toMatchObject({ highWaterMark: 7n, lastRefusal: { code: 'counter_regressed' } });
+    expect(await service.client.clusters()).toEqual([status]);
   });
 
   it('shows though no push of it was ever accepted', async () => {
