@@ -21,7 +21,7 @@ import {
   CLAIM_ID_PARAMETER,
   CLUSTER_ID_PARAMETER,
   POOL_NAME_PARAMETER,
-  PROBLEM_HEADERS,
+  problemHeaders,
   REGISTRATION_ID_PARAMETER,
   REQUEST_HEADERS,
   REQUEST_ID_HEADER,
@@ -268,7 +268,7 @@ class ProblemResponses {
 function problemResponse(status: number, codes: readonly ErrorCode[]): object {
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join('\n\n'),
-    headers: { ...headerReferences(['X-Request-Id']), ...PROBLEM_HEADERS.get(status) },
+    headers: { ...headerReferences(['X-Request-Id']), ...problemHeaders(status, codes) },
     content: {
       'application/problem+json': {
         schema: {
@@ -323,6 +323,31 @@ function problemSchemas(schemas: ProtoJsonSchemas): Readonly<Record<string, Json
           description: 'Everything that is wrong with the body, as far as it fits.',
         },
         omittedFindings: { type: 'integer', minimum: 1, description: 'Findings that did not fit.' },
+        blockingClaims: {
+          type: 'array',
+          items: { type: 'string', format: 'uuid' },
+          description: 'With `claim_does_not_fit`: ids of live claims on the targets concerned.',
+        },
+        maxChains: {
+          type: 'integer',
+          minimum: 0,
+          description: 'With `claim_does_not_fit`, for a claim of one rank: how many chains would fit.',
+        },
+        fitsWithScaleOut: {
+          type: 'boolean',
+          description:
+            'With `claim_does_not_fit`: whether nodes that pools may still add would do, if known.',
+        },
+        state: {
+          type: 'string',
+          pattern: '^CLAIM_STATE_[A-Z]+$',
+          description: 'With `claim_ended`: how the claim ended, if known.',
+        },
+        retryAfterSeconds: {
+          type: 'integer',
+          minimum: 1,
+          description: 'With `claim_does_not_fit`: as in the header Retry-After.',
+        },
       },
       required: ['type', 'title', 'status', 'detail', 'code', 'requestId'],
     },

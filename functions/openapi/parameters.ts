@@ -1,5 +1,7 @@
 /** Parameters and headers that several routes share. */
+
 import { MAX_NAME_BYTES } from '../core/bundle/model/limits.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import { MAX_ID_BYTES } from '../core/snapshot/limits.ts';
 import { MAX_WAIT_SECONDS } from '../http/limits.ts';
 import type { QueryParameter, RequestHeader, ResponseHeader } from './operation.ts';
@@ -187,7 +189,7 @@ const RETRY_AFTER: Header = {
 };
 
 /** Headers that come with a status, whatever the problem. */
-export const PROBLEM_HEADERS: ReadonlyMap<number, Readonly<Record<string, Header>>> = new Map<
+const PROBLEM_HEADERS: ReadonlyMap<number, Readonly<Record<string, Header>>> = new Map<
   number,
   Readonly<Record<string, Header>>
 >([
@@ -216,6 +218,26 @@ export const PROBLEM_HEADERS: ReadonlyMap<number, Readonly<Record<string, Header
   [429, { 'Retry-After': RETRY_AFTER }],
   [503, { 'Retry-After': RETRY_AFTER }],
 ]);
+
+/** Headers of a response with one of these problems. */
+export function problemHeaders(
+  status: number,
+  codes: readonly ErrorCode[],
+): Readonly<Record<string, Header>> {
+  const headers = PROBLEM_HEADERS.get(status) ?? {};
+  // Another token of the same kind would reach no farther than this one.
+  if (codes.includes('claim_of_another')) return optional(headers);
+  // It can be said only if claims are in the way.
+  return codes.includes('claim_does_not_fit')
+    ? optional({ ...headers, 'Retry-After': RETRY_AFTER })
+    : headers;
+}
+
+function optional(headers: Readonly<Record<string, Header>>): Readonly<Record<string, Header>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, header]) => [name, { ...header, required: false }]),
+  );
+}
 
 /** A parameter that can be given several times: its values are alternatives, different parameters must all hold. */
 export function repeatable(

@@ -5,11 +5,12 @@ import { create } from '@bufbuild/protobuf';
 import { Authenticator } from '../../functions/auth/authenticator.ts';
 import { BUILT_IN_CATALOGUE } from '../../functions/core/bundle/model/catalogue.ts';
 import { PoolSchema } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
-import { createApp } from '../../functions/http/app.ts';
+import { type App, createApp } from '../../functions/http/app.ts';
 import { ChangeSignal } from '../../functions/http/wait.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
 import { bundleRoutes } from '../../functions/lambdas/plan/routes-bundle.ts';
 import { capacityRoutes } from '../../functions/lambdas/plan/routes-capacity.ts';
+import { claimRoutes } from '../../functions/lambdas/plan/routes-claims.ts';
 import { poolRoutes } from '../../functions/lambdas/plan/routes-pools.ts';
 import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import { localApp } from '../../functions/local/app.ts';
@@ -19,7 +20,7 @@ import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import type { Store } from '../../functions/storage/commit.ts';
 import { createTable } from '../../functions/storage/create-tables.ts';
-import { LedgerStore } from '../../functions/storage/ledgers.ts';
+import { claimsTableDefinition, LedgerStore } from '../../functions/storage/ledgers.ts';
 import { PoolStore, poolsTableDefinition } from '../../functions/storage/pools.ts';
 import { RegistrationStore } from '../../functions/storage/registrations.ts';
 
@@ -28,6 +29,7 @@ export interface BrokenService {
   close(): Promise<void>;
 }
 
+const CLAIM_SETTINGS = { maxClockAheadMs: 300_000, retireAfterMs: 86_400_000 };
 const telemetry = jsonLinesTelemetry(() => undefined);
 
 async function serve(app: Parameters<typeof listen>[0]): Promise<BrokenService> {
@@ -56,7 +58,7 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
       loopback: true,
       pools: new PoolStore(client, 'pools'),
       ledgers: new LedgerStore(client, { name: 'claims', shards: 1 }),
-      claimSettings: { maxClockAheadMs: 300_000, retireAfterMs: 86_400_000 },
+      claimSettings: CLAIM_SETTINGS,
       catalogue: BUILT_IN_CATALOGUE,
       bus: new LocalBus(),
       waiters: new ChangeSignal(),
@@ -65,13 +67,33 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
   );
 }
 
+/** Ledgers in a table of their own. */
+export async function freshLedgers(client: DynamoDBClient): Promise<LedgerStore> {
+  const name = `claims-${randomUUID()}`;
+  await createTable(client, claimsTableDefinition(name));
+  return new LedgerStore(client, { name, shards: 4 });
+}
+
+/** Accepts claims as a process that has read every snapshot, which another has not. */
+export function claimsOf(store: Store, ledgers: LedgerStore): App {
+  const app = createApp(telemetry, { kind: 'open' });
+  const changes = new ChangeSignal();
+  claimRoutes(app, { store, ledgers, telemetry, settings: CLAIM_SETTINGS, now: Date.now, changes });
+  return app;
+}
+
 /** Behind a front that carries next to nothing. */
-export async function behindANarrowFront(store: Store, client: DynamoDBClient): Promise<BrokenService> {
+export async function behindANarrowFront(
+  store: Store,
+  ledgers: LedgerStore,
+  client: DynamoDBClient,
+): Promise<BrokenService> {
   const app = createApp(telemetry, { kind: 'open' });
   const deps = { store, telemetry, now: Date.now, maxResponseBytes: 10 };
   pushRoutes(app, deps);
   mapRoutes(app, { ...deps, cacheBytes: 0 });
   capacityRoutes(app, deps);
+  claimRoutes(app, { ...deps, ledgers, settings: CLAIM_SETTINGS, changes: new ChangeSignal() });
   const table = `pools-${randomUUID()}`;
   await createTable(client, poolsTableDefinition(table));
   bundleRoutes(app, { ...deps, pools: new PoolStore(client, table), catalogue: BUILT_IN_CATALOGUE });

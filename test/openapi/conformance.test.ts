@@ -9,6 +9,7 @@ import { fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PERMISSIONS, type Permission } from '../../functions/auth/permissions.ts';
 import { newToken } from '../../functions/auth/static-token.ts';
+import { MAX_CLAIMS_PER_OWNER } from '../../functions/core/claims/limits.ts';
 import type { Role } from '../../functions/core/registration.ts';
 import { MAX_DISTINCT_KEYS } from '../../functions/core/snapshot/limits.ts';
 import {
@@ -21,11 +22,18 @@ import { PROBLEMS } from '../../functions/http/status.ts';
 import { contentKey } from '../../functions/storage/contents.ts';
 import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
 import { AUDIENCE, startIssuer, type TestIssuer } from '../auth/issuer.ts';
+import { claimId } from '../builders/claim-id.ts';
 import { sendRaw } from '../builders/raw-http.ts';
 import { engines, freshStore } from '../engines/store.ts';
 import { clusterSnapshot } from '../lambdas/map/snapshots.ts';
 import { unconnectedApp } from '../local/unconnected-app.ts';
-import { type BrokenService, behindANarrowFront, withoutTrust } from './broken-services.ts';
+import {
+  type BrokenService,
+  behindANarrowFront,
+  claimsOf,
+  freshLedgers,
+  withoutTrust,
+} from './broken-services.ts';
 import { type Call, headersOf, send, withBody, withHeaders } from './calls.ts';
 import { DescribedService, type Document, type OperationResponse } from './described.ts';
 
@@ -40,10 +48,15 @@ const NOT_PROVOKED: readonly (readonly [responses: RegExp, reason: string])[] = 
   [/ request_timeout$/, 'The server looks for slow clients twice a minute.'],
   [/ contention$/, 'Others would have to win sixteen races in a row.'],
   [/^GET \/(?:healthz|livez|version|openapi\.json)? internal$/, 'There is nothing that could fail.'],
+  [
+    / claim_undecided$/,
+    'The search would have to run out of its steps; the tests of the packing have such cases.',
+  ],
 ];
 
 const OWN = 'arn:aws:eks:eu-west-1:1:cluster/a';
 const GONE = 'gone';
+const LEAVING = 'leaving';
 const BODILESS = 'bodiless';
 const SAMPLES = new URL('../../functions/local/samples/', import.meta.url);
 
@@ -52,6 +65,8 @@ let issuer: TestIssuer;
 let trustAway: BrokenService;
 let trustFaulty: BrokenService;
 let narrow: BrokenService;
+/** The path of a claim whose cluster's snapshot cannot be read. */
+let unreadableClaim = '';
 const tokens = new Map<string, string>();
 
 const POOL = {
@@ -74,8 +89,15 @@ const BUNDLE = {
 };
 
 const snapshotPath = (id: string): string => `/v1/clusters/${encodeURIComponent(id)}/snapshot`;
-const snapshotJson = (id: string, counter: bigint, nodes = 1): string =>
-  toJsonString(ClusterResourceMapSchema, clusterSnapshot(id, { counter, nodes }));
+const snapshotJson = (id: string, counter: bigint, nodes = 1): string => {
+  const snapshot = clusterSnapshot(id, { counter, nodes, model: 'NVIDIA-H100-80GB-HBM3' });
+  // Room that claims may have.
+  for (const type of snapshot.capacityPools.flatMap((pool) => pool.nodeTypes)) type.eligibleForTandemn = true;
+  return toJsonString(ClusterResourceMapSchema, snapshot);
+};
+const claimPath = (id: string, clusterId = OWN): string =>
+  `/v1/claims/${id}?cluster=${encodeURIComponent(clusterId)}`;
+const ONE_POD = { jobId: 'job', ranks: [{ podRequirements: [{ acceleratorCount: 1 }] }], ttl: '60s' };
 const json = (method: string, path: string, body: unknown): Call =>
   withBody({ method, path }, 'application/json', typeof body === 'string' ? body : JSON.stringify(body));
 const bearer = (token = ''): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });
@@ -116,6 +138,20 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   'GET /v1/pools/{name}': async () => ({ method: 'GET', path: (await madePool()).path }),
   'PUT /v1/pools/{name}': () => json('PUT', `/v1/pools/pool%20${++pools}`, POOL),
   'DELETE /v1/pools/{name}': async () => ({ method: 'DELETE', path: (await madePool()).path }),
+  'GET /v1/claims': () => ({ method: 'GET', path: '/v1/claims' }),
+  'GET /v1/claims/{id}': async () => ({ method: 'GET', path: await acceptedClaim() }),
+  'PUT /v1/claims/{id}': async () => {
+    await freeOwn();
+    return json('PUT', claimPath(claimId()), ONE_POD);
+  },
+  'POST /v1/claims/{id}/confirm': async () =>
+    json('POST', under(await acceptedClaim(), '/confirm'), { ttl: '120s' }),
+  'POST /v1/claims/{id}/renew': async () =>
+    json('POST', under(await acceptedClaim(), '/renew'), { ttl: '90s' }),
+  'DELETE /v1/claims/{id}': async () => ({
+    method: 'DELETE',
+    path: `${await acceptedClaim()}&reason=tested`,
+  }),
   'POST /v1/registrations': () =>
     json('POST', '/v1/registrations', {
       issuer: issuer.url,
@@ -139,6 +175,108 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
     return { method: 'DELETE', path: `/v1/tokens/${token.id}` };
   },
 };
+
+/** Another path of a claim, with the same query. */
+function under(path: string, more: string): string {
+  return path.replace('?', `${more}?`);
+}
+
+/** Sends as the scheduler, whose claims these are. */
+async function asScheduler(request: Call): Promise<OperationResponse> {
+  return send(service.url, withHeaders(request, bearer(tokens.get('scheduler'))));
+}
+
+/** Releases every claim, so that the cluster has room for the next. */
+async function freeOwn(): Promise<void> {
+  const { body } = await asScheduler({ method: 'GET', path: '/v1/claims?state=held&state=confirmed' });
+  const { claims = [] } = JSON.parse(Buffer.from(body).toString()) as {
+    claims?: { id: string; clusterId: string }[];
+  };
+  for (const { id, clusterId } of claims) {
+    const released = await asScheduler({
+      method: 'DELETE',
+      path: `${claimPath(id, clusterId)}&never_started=true`,
+    });
+    described.check('DELETE /v1/claims/{id}', released);
+  }
+}
+
+/** @returns the path of a claim that was just accepted */
+async function acceptedClaim(request: object = ONE_POD): Promise<string> {
+  await freeOwn();
+  const path = claimPath(claimId());
+  const accepted = await asScheduler(json('PUT', path, request));
+  described.check('PUT /v1/claims/{id}', accepted);
+  expect(accepted.status).toBe(201);
+  return path;
+}
+
+/** The path of this operation for a claim; of a new claim in the same cluster if it is to be accepted. */
+function pathFor(operation: string, path: string): string {
+  if (operation.startsWith('PUT')) return path.replace(/claims\/[^?]*/, `claims/${claimId()}`);
+  return under(path, /\{id\}(.*)$/.exec(operation)?.[1] ?? '');
+}
+
+async function pushOwn(nodes: number): Promise<void> {
+  const pushed = await send(
+    service.url,
+    withHeaders(
+      json('PUT', snapshotPath(OWN), snapshotJson(OWN, ++counter, nodes)),
+      bearer(tokens.get('agent')),
+    ),
+  );
+  expect(pushed.status).toBe(200);
+}
+
+/** @returns the path of a live claim whose cluster is out of the map */
+async function claimOfAnOmittedCluster(): Promise<string> {
+  const agent = bearer(await service.issue('AGENT', LEAVING));
+  await send(
+    service.url,
+    withHeaders(json('PUT', snapshotPath(LEAVING), snapshotJson(LEAVING, ++counter)), agent),
+  );
+  const path = claimPath(claimId(), LEAVING);
+  expect((await asScheduler(json('PUT', path, ONE_POD))).status).toBe(201);
+  const left = await send(
+    service.url,
+    withHeaders({ method: 'DELETE', path: `/v1/clusters/${LEAVING}` }, bearer(service.adminToken)),
+  );
+  expect(left.status).toBe(200);
+  return path;
+}
+
+/** A request to change the claim at that path; where claims are accepted, to replace it. */
+async function changeOf(
+  operation: string,
+  { path: _, ...request }: Call,
+  path: string,
+  who: string,
+): Promise<OperationResponse> {
+  const caller = bearer(tokens.get(who));
+  if (!operation.startsWith('PUT')) {
+    return send(service.url, withHeaders({ ...request, path: pathFor(operation, path) }, caller));
+  }
+  const replaces = /claims\/([^?]*)/.exec(path)?.[1];
+  const replacing = json('PUT', claimPath(claimId()), { ...ONE_POD, jobId: 'another', replaces });
+  return send(service.url, withHeaders(replacing, caller));
+}
+
+/** One more request than may wait for claims at a time. */
+async function waitsOfClaims(operation: string): Promise<OperationResponse> {
+  const path = await acceptedClaim();
+  const listed = await asScheduler({ method: 'GET', path: '/v1/claims' });
+  const waiting: Call = {
+    method: 'GET',
+    path: operation.endsWith('}') ? path : '/v1/claims',
+    headers: { prefer: 'wait=20', 'if-none-match': listed.headers.get('etag') ?? '' },
+  };
+  const held = Array.from({ length: MAX_WAITS_PER_CALLER + 1 }, () => asScheduler(waiting));
+  const refused = await Promise.race(held);
+  // The end of the claim ends the others.
+  await freeOwn();
+  for (const each of await Promise.all(held)) described.check(operation, each);
+  return refused;
+}
 
 /** A pool that was just made. @returns its path and ETag */
 async function madePool(): Promise<{ readonly path: string; readonly etag: string }> {
@@ -180,7 +318,7 @@ const bodyOf =
   (type: string, body: string | Uint8Array): ((call: Call) => Call) =>
   (as) =>
     withBody(as, type, body);
-const jsonBody = (body: string): ((call: Call) => Call) => bodyOf('application/json', body);
+const jsonBody = (body: string | Uint8Array): ((call: Call) => Call) => bodyOf('application/json', body);
 const encoded =
   (encoding: string): ((call: Call) => Call) =>
   (as) =>
@@ -234,7 +372,9 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
     const permission = permissionOf(operation);
     const role = (['agent', 'scheduler', 'admin'] as const).find((each: Role) => {
       const reach = permission === 'open' ? 'all' : permission[each];
-      return reach === undefined || reach === 'own';
+      return (
+        reach === undefined || reach === 'own' || (reach === 'filtered' && operation.includes('claims/{id}'))
+      );
     });
     return call(operation, (as) =>
       withHeaders(as, bearer(tokens.get(role === 'agent' ? 'agent of another' : (role ?? '')))),
@@ -243,9 +383,15 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
   not_acceptable: (operation) => call(operation, (as) => withHeaders(as, { accept: 'image/png' })),
   invalid_query: (operation) => call(operation, withQuery),
   invalid_cluster_id: (operation) =>
-    call(operation, withPath(`/v1/clusters/%ff${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
+    operation.includes('claims')
+      ? call(operation, (as) => ({ ...as, path: as.path.replace(/cluster=[^&]*/, 'cluster=%00') }))
+      : call(operation, withPath(`/v1/clusters/%ff${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
 
-  empty_body: (operation) => call(operation, jsonBody('')),
+  // Of a message that may be left out, no bytes are a fault only if they were compressed.
+  empty_body: (operation) =>
+    /(?:confirm|renew)$/.test(operation)
+      ? call(operation, (as) => encoded('gzip')(jsonBody(gzipSync(''))(as)))
+      : call(operation, jsonBody('')),
   malformed_json: (operation) => call(operation, jsonBody('{"no": "such"')),
   malformed_protobuf: (operation) => call(operation, bodyOf('application/x-protobuf', Uint8Array.of(0xff))),
   malformed_encoding: (operation) => call(operation, encoded('gzip')),
@@ -288,16 +434,25 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
   },
 
   not_found: (operation) =>
-    call(operation, (as) => ({
-      ...as,
-      path: operation.split(/[ {}]/, 2)[1] + (operation.endsWith('/snapshot') ? '/snapshot' : ''),
-    })),
+    call(operation, (as) => {
+      const [before = '', after = ''] = operation.replace(/^\S+ /, '').split(/\{[^}]*\}/);
+      return { ...as, path: before + after };
+    }),
   cluster_not_found: (operation) =>
-    call(operation, withPath(`/v1/clusters/nobody${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
-  cluster_omitted: (operation) => call(operation, withPath(snapshotPath(GONE))),
-  snapshot_unavailable: () => send(narrow.url, { method: 'GET', path: snapshotPath(BODILESS) }),
+    operation.includes('claims')
+      ? call(operation, (as) => ({ ...as, path: as.path.replace(/cluster=[^&]*/, 'cluster=nobody') }))
+      : call(operation, withPath(`/v1/clusters/nobody${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
+  cluster_omitted: async (operation) =>
+    operation.includes('claims')
+      ? call(operation, withPath(pathFor(operation, await claimOfAnOmittedCluster())))
+      : call(operation, withPath(snapshotPath(GONE))),
+  snapshot_unavailable: async (operation) =>
+    operation.includes('claims')
+      ? send(narrow.url, { ...(await good(operation)), path: pathFor(operation, unreadableClaim) })
+      : send(narrow.url, { method: 'GET', path: snapshotPath(BODILESS) }),
   map_too_large: async (operation) => send(narrow.url, await good(operation)),
   too_many_waits: async (operation) => {
+    if (operation.includes('claims')) return waitsOfClaims(operation);
     // What is asked for of what is there already is held, whether by tag or by clock.
     const { headers, body } = await call('GET /v1/map');
     const waiting = (as: Call): Call => {
@@ -320,7 +475,15 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
     return call(operation, jsonBody(snapshotJson(OWN, used, 99)));
   },
 
-  invalid_fit_request: (operation) => call(operation, jsonBody('{}')),
+  invalid_fit_request: (operation) =>
+    call(
+      operation,
+      jsonBody(
+        operation.includes('claims')
+          ? JSON.stringify({ ...ONE_POD, ranks: [{ podRequirements: [{}] }] })
+          : '{}',
+      ),
+    ),
   unknown_chain: (operation) =>
     call(
       operation,
@@ -331,6 +494,53 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
         }),
       ),
     ),
+
+  invalid_claim: (operation) =>
+    call(operation, (as) => ({ ...as, path: as.path.replace(/claims\/[^/?]*/, 'claims/nonsense') })),
+  claim_not_found: async (operation) =>
+    changeOf(operation, await good(operation), claimPath(claimId()), 'scheduler'),
+  claim_of_another: async (operation) => {
+    // A good request frees the cluster first, so the claim that is tried is made in between.
+    const request = await good(operation);
+    const path = claimPath(claimId());
+    expect((await asScheduler(json('PUT', path, ONE_POD))).status).toBe(201);
+    return changeOf(operation, request, path, 'another scheduler');
+  },
+  claim_exists: async () => asScheduler(json('PUT', await acceptedClaim(), { ...ONE_POD, jobId: 'another' })),
+  claim_ended: async (operation) => {
+    const request = await good(operation);
+    const path = claimPath(claimId());
+    described.check('DELETE /v1/claims/{id}', await asScheduler({ method: 'DELETE', path }));
+    return operation.startsWith('PUT')
+      ? asScheduler(json('PUT', path, ONE_POD))
+      : changeOf(operation, request, path, 'scheduler');
+  },
+  claim_does_not_fit: async () => {
+    await acceptedClaim({ jobId: 'job', ranks: [{ podRequirements: [{ acceleratorCount: 8 }] }] });
+    return asScheduler(json('PUT', claimPath(claimId()), { ...ONE_POD, jobId: 'another' }));
+  },
+  claim_unbacked: async (operation) => {
+    await pushOwn(2);
+    const path = await acceptedClaim({
+      jobId: 'job',
+      ranks: [{ chains: 2, podRequirements: [{ acceleratorCount: 8 }] }],
+    });
+    await pushOwn(1);
+    return asScheduler({ method: 'POST', path: pathFor(operation, path) });
+  },
+  too_many_claims: async () => {
+    await freeOwn();
+    await pushOwn(5);
+    for (let claims = 0; claims < MAX_CLAIMS_PER_OWNER; claims++) {
+      const accepted = await asScheduler(
+        json('PUT', claimPath(claimId()), { ...ONE_POD, jobId: `j${claims}` }),
+      );
+      expect(accepted.status).toBe(201);
+    }
+    const refused = await asScheduler(json('PUT', claimPath(claimId()), ONE_POD));
+    await pushOwn(1);
+    return refused;
+  },
 
   invalid_bundle_request: (operation) => call(operation, jsonBody('{}')),
   invalid_pool_name: (operation) => call(operation, withPath('/v1/pools/%ff')),
@@ -372,6 +582,7 @@ beforeAll(async () => {
   ]);
   tokens.set('admin', service.adminToken);
   tokens.set('scheduler', await service.issue('SCHEDULER'));
+  tokens.set('another scheduler', await service.issue('SCHEDULER'));
   tokens.set('agent', await service.issue('AGENT', OWN));
   tokens.set('agent of another', await service.issue('AGENT', 'another'));
   const goneAgent = await service.issue('AGENT', GONE);
@@ -416,10 +627,18 @@ async function startNarrow(): Promise<void> {
   const [engine] = engines;
   if (engine === undefined) throw new Error('No engine runs.');
   const store = await freshStore(engine);
-  narrow = await behindANarrowFront(store, store.client);
+  const ledgers = await freshLedgers(store.client);
+  narrow = await behindANarrowFront(store, ledgers, store.client);
   for (const id of [OWN, BODILESS]) {
     expect((await send(narrow.url, json('PUT', snapshotPath(id), snapshotJson(id, 1n)))).status).toBe(200);
   }
+  unreadableClaim = claimPath(claimId(), BODILESS);
+  const accepted = await claimsOf(store, ledgers).request(unreadableClaim, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ONE_POD),
+  });
+  expect(accepted.status).toBe(201);
   const head = await store.heads.read(BODILESS);
   if (head === undefined) throw new Error('No head.');
   for (let part = 0; part < head.body.parts; part++) {
@@ -521,7 +740,9 @@ describe('As described, a good request succeeds:', () => {
       const response = await call(operation, (as) =>
         withBody(
           withHeaders(
-            { ...as, path: as.path.replace(encodeURIComponent(OWN), 'kops-l4') },
+            operation.includes('claims')
+              ? as
+              : { ...as, path: as.path.replace(encodeURIComponent(OWN), 'kops-l4') },
             operation.startsWith('PUT /v1/clusters') ? bearer(agent) : {},
           ),
           'application/json',
@@ -532,6 +753,15 @@ describe('As described, a good request succeeds:', () => {
       described.check(operation, response);
     },
   );
+
+  it('PUT of a claim that was accepted before, and one that is only tried', async () => {
+    const path = await acceptedClaim();
+    for (const same of [path, `${claimPath(claimId())}&dry_run=true`]) {
+      const response = await asScheduler(json('PUT', same, ONE_POD));
+      expect(response.status).toBe(200);
+      described.check('PUT /v1/claims/{id}', response);
+    }
+  });
 
   it('PUT and DELETE of a pool, for who has seen it', async () => {
     const { path, etag } = await madePool();
@@ -618,18 +848,27 @@ function isListed(response: string): boolean {
 /** Operations on which a problem can be tried at all, where those are not all. */
 const TRIED_ON: Readonly<Record<string, RegExp>> = {
   not_found: /\{/,
-  invalid_cluster_id: /clusters\/\{id/,
-  cluster_not_found: /clusters\/\{id/,
-  cluster_omitted: /\/snapshot$/,
-  snapshot_unavailable: /^GET .*\/snapshot$/,
-  map_too_large: / \/v1\/(?:map|clusters|snapshots|capacity|bundles|pools$)/,
+  invalid_cluster_id: /(?:clusters|claims)\/\{id/,
+  cluster_not_found: /(?:clusters|claims)\/\{id/,
+  cluster_omitted: /\/snapshot$|^(?:PUT|POST) .*claims\/\{id/,
+  snapshot_unavailable: /^GET .*\/snapshot$|^(?:PUT|POST) .*claims\/\{id/,
+  map_too_large: / \/v1\/(?:map|clusters|snapshots|capacity|bundles|claims$|pools$)/,
+  invalid_claim: /claims\/\{id/,
+  // Of one that is not known, a release leaves a tombstone.
+  claim_not_found: /claims\/\{id/,
+  claim_of_another: /^(?:PUT|POST|DELETE) .*claims\/\{id/,
+  claim_exists: /^PUT .*claims\/\{id/,
+  claim_ended: /^(?:PUT|POST) .*claims\/\{id/,
+  claim_does_not_fit: /^PUT .*claims\/\{id/,
+  claim_unbacked: /claims\/\{id\}\/confirm/,
+  too_many_claims: /^PUT .*claims\/\{id/,
   invalid_pool_name: /pools\/\{name/,
   // A PUT there makes it.
   pool_not_found: /^(?:GET|DELETE) .*pools\/\{name/,
   pool_changed: /pools\/\{name/,
   precondition_required: /pools\/\{name/,
   grant_not_found: /^DELETE .*\/(?:registrations|tokens)/,
-  too_many_waits: / \/v1\/map(?:\/sync)?$/,
+  too_many_waits: / \/v1\/map(?:\/sync)?$|^GET \/v1\/claims/,
   incomplete_body: /^(?:PUT|POST) /,
   overloaded: /^(?:PUT|POST) /,
 };

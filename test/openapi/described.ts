@@ -7,6 +7,7 @@ import { file_resourcemap_bundle_v1_plan } from '../../functions/gen/resourcemap
 import { file_resourcemap_bundle_v1_pool } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { file_resourcemap_v1_access } from '../../functions/gen/resourcemap/v1/access_pb.ts';
 import { file_resourcemap_v1_capacity } from '../../functions/gen/resourcemap/v1/capacity_pb.ts';
+import { file_resourcemap_v1_claims } from '../../functions/gen/resourcemap/v1/claims_pb.ts';
 import { file_resourcemap_v1_resource_map } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { file_resourcemap_v1_service } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { compileSchema, type Json, schemaFaults } from './schema-faults.ts';
@@ -49,6 +50,7 @@ const MESSAGES = createRegistry(
   file_resourcemap_bundle_v1_pool,
   file_resourcemap_v1_access,
   file_resourcemap_v1_capacity,
+  file_resourcemap_v1_claims,
   file_resourcemap_v1_resource_map,
   file_resourcemap_v1_service,
 );

@@ -72,7 +72,7 @@ export const CLAIM_OPERATIONS = {
     query: [CLUSTER],
     headers: ['Prefer'],
     responses: { 200: CLAIM },
-    problems: [...OF_A_CLAIM, 'claim_not_found', 'too_many_waits'],
+    problems: [...OF_A_CLAIM, 'forbidden', 'claim_not_found', 'too_many_waits'],
   },
   'PUT /v1/claims/{id}': {
     id: 'putClaim',

@@ -14,12 +14,16 @@ const SMALL: ModelSize = {
   cutsUnderWay: 1,
 };
 
+/** The function that accepts for the second scheduler is ahead. */
+const AHEAD: ModelSize['clocks'] = { schedulers: [0, 1], sweeper: 0, agent: 1 };
+
 /** With everything that may go wrong, in as few steps as it takes. */
 const CASES: readonly (readonly [string, ModelSize])[] = [
   ['clocks agree', SMALL],
   ['jobs end', { ...SMALL, lastTime: 1, jobsEnd: true }],
   ['nodes blink', { ...SMALL, lastTime: 1, nodesBlink: true }],
   ['jobs show late', { ...SMALL, visibility: 1 }],
+  ['a function is ahead of the others', { ...SMALL, clocks: AHEAD, skew: 1 }],
 ];
 
 test.each(CASES)('with all rules nothing is decided twice: %s', { timeout: 120_000 }, (_, size) => {
@@ -36,7 +40,7 @@ const WITHOUT: readonly (readonly [string, Partial<Rules>, ModelSize])[] = [
   ['evidence of a cut: a push that was received late', { evidence: 'received' }, SMALL],
   ['recording ends and judging before a confirmation', { recordEnds: false, judgeConfirm: false }, SMALL],
   ['a confirmation before a start', { startConfirmed: false }, SMALL],
-  ['confirmed claims that never break', { neverBreaks: false }, { ...SMALL, nodesBlink: true }],
+  ['confirmed claims that never break', { neverBreaks: false }, { ...SMALL, lastTime: 0, nodesBlink: true }],
   ['a release that leaves the time as it is', { releaseKeepsTime: false }, { ...SMALL, releases: true }],
 ];
 

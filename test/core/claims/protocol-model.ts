@@ -187,7 +187,11 @@ function* agentSteps(state: State, size: ModelSize, rules: Rules): Generator<Ste
   const { time, cuts, jobs, head } = state;
   if (cuts.length < size.cutsUnderWay) {
     const observed = time + size.clocks.agent;
-    const young = jobs.filter(({ started }) => time < started + size.visibility);
+    // What an earlier cut showed stays in sight while it lives: an agent's watch does not go back.
+    const inSight = (cuts.at(-1) ?? head).jobs;
+    const young = jobs.filter(
+      ({ owner, started }) => time < started + size.visibility && !inSight.includes(owner),
+    );
     const sure = jobs.filter((job) => !young.includes(job));
     for (const shown of young.length > 0 ? [sure, jobs] : [jobs]) {
       for (const slots of size.nodesBlink === true ? [size.slots, 0] : [size.slots]) {

@@ -1,6 +1,6 @@
 /** Claims over HTTP, on the local service with its embedded engine. */
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { claimId } from '../../builders/claim-id.ts';
 import { type BundleService, startBundleService } from './bundle-service.ts';
 
 let service: BundleService;
@@ -8,16 +8,6 @@ beforeAll(async () => {
   service = await startBundleService(['aicr-eks-h100-t3']);
 });
 afterAll(() => service.close());
-
-/** A UUID of version 7, made at this time. */
-function claimId(atMs = Date.now()): string {
-  const bytes = randomBytes(16);
-  bytes.writeUIntBE(atMs, 0, 6);
-  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
-  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
-  const hex = bytes.toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
-}
 
 const CLUSTER = 'aicr-eks-h100';
 const path = (id: string, more = '', query = ''): string =>
