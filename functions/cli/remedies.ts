@@ -19,6 +19,7 @@ const REMEDIES: Remedies = {
     detail.replace(/; GET \/v1\/clusters lists those that are\..*$/, '; rmap clusters lists those that are.'),
   pool_not_found: (detail) =>
     detail.replace(/GET \/v1\/pools lists those that are\.$/, 'rmap pool list lists those that are.'),
+  claim_not_found: (detail) => detail.replace('GET /v1/claims lists', 'rmap claim list lists'),
   grant_not_found: (detail) =>
     detail
       .replace('GET /v1/tokens lists them', 'rmap token list lists them')

@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { agentCommand } from './commands/agent.ts';
 import { bundleCommand } from './commands/bundle.ts';
 import { capacityCommand } from './commands/capacity.ts';
+import { claimCommand } from './commands/claim.ts';
 import { clockCommand } from './commands/clock.ts';
 import { clustersCommand } from './commands/clusters.ts';
 import { eventsCommand } from './commands/events.ts';
@@ -39,6 +40,7 @@ const program = new Command('rmap')
   .addCommand(clockCommand())
   .addCommand(capacityCommand())
   .addCommand(fitCommand())
+  .addCommand(claimCommand())
   .addCommand(bundleCommand())
   .addCommand(poolCommand())
   .addCommand(eventsCommand())

@@ -6,9 +6,20 @@ export * from '../gen/resourcemap/bundle/v1/bundle_pb.ts';
 export * from '../gen/resourcemap/bundle/v1/plan_pb.ts';
 export * from '../gen/resourcemap/bundle/v1/pool_pb.ts';
 export * from '../gen/resourcemap/v1/capacity_pb.ts';
+export * from '../gen/resourcemap/v1/claims_pb.ts';
 export * from '../gen/resourcemap/v1/events_pb.ts';
 export * from '../gen/resourcemap/v1/resource_map_pb.ts';
 export * from '../gen/resourcemap/v1/service_pb.ts';
+export {
+  type ClaimClient,
+  type ClaimInit,
+  type ClaimsResponse,
+  createClaimClient,
+  type ListClaimsOptions,
+  type ReleaseOptions,
+  type RenewOptions,
+} from './claim-client.ts';
+export { newClaimId } from './claim-id.ts';
 export {
   type CallOptions,
   type CapacityFilterInit,
@@ -37,5 +48,6 @@ export {
   type EventStreamOptions,
   eventStream,
 } from './event-stream.ts';
+export { ClaimNotStartableError, DEFAULT_START_MARGIN_MS, HeldClaim } from './held-claim.ts';
 export { MapReplica, type ReplicaEvent, ReplicaMismatchError, type ReplicaOptions } from './replica.ts';
 export { DEFAULT_RETRY, type RetryPolicy, type RetryWait } from './transport.ts';

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
+import { newClaimId } from '../../functions/client/claim-id.ts';
 import { parseClaimId } from '../../functions/core/claims/claim-id.ts';
 import { parseClaimRequest } from '../../functions/core/claims/claim-request.ts';
 import { holdBytes } from '../../functions/core/claims/compact.ts';
@@ -14,7 +15,6 @@ import { ClaimReader } from '../../functions/reading/claim-reader.ts';
 import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
 import { createTable } from '../../functions/storage/create-tables.ts';
 import { claimsTableDefinition, LedgerStore } from '../../functions/storage/ledgers.ts';
-import { claimId } from '../builders/claim-id.ts';
 import { COLLECTED_AT_MS, cluster } from '../core/capacity/builders.ts';
 import { engines, freshStore } from '../engines/store.ts';
 import { countCapacity } from './consumed-capacity.ts';
@@ -50,7 +50,7 @@ async function metered() {
   const accept = (owner: string, jobId: string, note = '') =>
     service.accept({
       clusterId: CLUSTER,
-      id: parseClaimId(claimId()),
+      id: parseClaimId(newClaimId()),
       owner,
       request: parseClaimRequest(
         create(ClaimRequestSchema, {

@@ -9,6 +9,7 @@ import { fromJsonString, toBinary, toJsonString } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PERMISSIONS, type Permission } from '../../functions/auth/permissions.ts';
 import { newToken } from '../../functions/auth/static-token.ts';
+import { newClaimId } from '../../functions/client/claim-id.ts';
 import { MAX_CLAIMS_PER_OWNER } from '../../functions/core/claims/limits.ts';
 import type { Role } from '../../functions/core/registration.ts';
 import { MAX_DISTINCT_KEYS } from '../../functions/core/snapshot/limits.ts';
@@ -22,7 +23,6 @@ import { PROBLEMS } from '../../functions/http/status.ts';
 import { contentKey } from '../../functions/storage/contents.ts';
 import { type GuardedService, startGuardedService } from '../auth/guarded-service.ts';
 import { AUDIENCE, startIssuer, type TestIssuer } from '../auth/issuer.ts';
-import { claimId } from '../builders/claim-id.ts';
 import { sendRaw } from '../builders/raw-http.ts';
 import { engines, freshStore } from '../engines/store.ts';
 import { clusterSnapshot } from '../lambdas/map/snapshots.ts';
@@ -142,7 +142,7 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   'GET /v1/claims/{id}': async () => ({ method: 'GET', path: await acceptedClaim() }),
   'PUT /v1/claims/{id}': async () => {
     await freeOwn();
-    return json('PUT', claimPath(claimId()), ONE_POD);
+    return json('PUT', claimPath(newClaimId()), ONE_POD);
   },
   'POST /v1/claims/{id}/confirm': async () =>
     json('POST', under(await acceptedClaim(), '/confirm'), { ttl: '120s' }),
@@ -204,7 +204,7 @@ async function freeOwn(): Promise<void> {
 /** @returns the path of a claim that was just accepted */
 async function acceptedClaim(request: object = ONE_POD): Promise<string> {
   await freeOwn();
-  const path = claimPath(claimId());
+  const path = claimPath(newClaimId());
   const accepted = await asScheduler(json('PUT', path, request));
   described.check('PUT /v1/claims/{id}', accepted);
   expect(accepted.status).toBe(201);
@@ -213,7 +213,7 @@ async function acceptedClaim(request: object = ONE_POD): Promise<string> {
 
 /** The path of this operation for a claim; of a new claim in the same cluster if it is to be accepted. */
 function pathFor(operation: string, path: string): string {
-  if (operation.startsWith('PUT')) return path.replace(/claims\/[^?]*/, `claims/${claimId()}`);
+  if (operation.startsWith('PUT')) return path.replace(/claims\/[^?]*/, `claims/${newClaimId()}`);
   return under(path, /\{id\}(.*)$/.exec(operation)?.[1] ?? '');
 }
 
@@ -235,7 +235,7 @@ async function claimOfAnOmittedCluster(): Promise<string> {
     service.url,
     withHeaders(json('PUT', snapshotPath(LEAVING), snapshotJson(LEAVING, ++counter)), agent),
   );
-  const path = claimPath(claimId(), LEAVING);
+  const path = claimPath(newClaimId(), LEAVING);
   expect((await asScheduler(json('PUT', path, ONE_POD))).status).toBe(201);
   const left = await send(
     service.url,
@@ -257,7 +257,7 @@ async function changeOf(
     return send(service.url, withHeaders({ ...request, path: pathFor(operation, path) }, caller));
   }
   const replaces = /claims\/([^?]*)/.exec(path)?.[1];
-  const replacing = json('PUT', claimPath(claimId()), { ...ONE_POD, jobId: 'another', replaces });
+  const replacing = json('PUT', claimPath(newClaimId()), { ...ONE_POD, jobId: 'another', replaces });
   return send(service.url, withHeaders(replacing, caller));
 }
 
@@ -498,18 +498,18 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
   invalid_claim: (operation) =>
     call(operation, (as) => ({ ...as, path: as.path.replace(/claims\/[^/?]*/, 'claims/nonsense') })),
   claim_not_found: async (operation) =>
-    changeOf(operation, await good(operation), claimPath(claimId()), 'scheduler'),
+    changeOf(operation, await good(operation), claimPath(newClaimId()), 'scheduler'),
   claim_of_another: async (operation) => {
     // A good request frees the cluster first, so the claim that is tried is made in between.
     const request = await good(operation);
-    const path = claimPath(claimId());
+    const path = claimPath(newClaimId());
     expect((await asScheduler(json('PUT', path, ONE_POD))).status).toBe(201);
     return changeOf(operation, request, path, 'another scheduler');
   },
   claim_exists: async () => asScheduler(json('PUT', await acceptedClaim(), { ...ONE_POD, jobId: 'another' })),
   claim_ended: async (operation) => {
     const request = await good(operation);
-    const path = claimPath(claimId());
+    const path = claimPath(newClaimId());
     described.check('DELETE /v1/claims/{id}', await asScheduler({ method: 'DELETE', path }));
     return operation.startsWith('PUT')
       ? asScheduler(json('PUT', path, ONE_POD))
@@ -517,7 +517,7 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
   },
   claim_does_not_fit: async () => {
     await acceptedClaim({ jobId: 'job', ranks: [{ podRequirements: [{ acceleratorCount: 8 }] }] });
-    return asScheduler(json('PUT', claimPath(claimId()), { ...ONE_POD, jobId: 'another' }));
+    return asScheduler(json('PUT', claimPath(newClaimId()), { ...ONE_POD, jobId: 'another' }));
   },
   claim_unbacked: async (operation) => {
     await pushOwn(2);
@@ -533,11 +533,11 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
     await pushOwn(5);
     for (let claims = 0; claims < MAX_CLAIMS_PER_OWNER; claims++) {
       const accepted = await asScheduler(
-        json('PUT', claimPath(claimId()), { ...ONE_POD, jobId: `j${claims}` }),
+        json('PUT', claimPath(newClaimId()), { ...ONE_POD, jobId: `j${claims}` }),
       );
       expect(accepted.status).toBe(201);
     }
-    const refused = await asScheduler(json('PUT', claimPath(claimId()), ONE_POD));
+    const refused = await asScheduler(json('PUT', claimPath(newClaimId()), ONE_POD));
     await pushOwn(1);
     return refused;
   },
@@ -632,7 +632,7 @@ async function startNarrow(): Promise<void> {
   for (const id of [OWN, BODILESS]) {
     expect((await send(narrow.url, json('PUT', snapshotPath(id), snapshotJson(id, 1n)))).status).toBe(200);
   }
-  unreadableClaim = claimPath(claimId(), BODILESS);
+  unreadableClaim = claimPath(newClaimId(), BODILESS);
   const accepted = await claimsOf(store, ledgers).request(unreadableClaim, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
@@ -756,7 +756,7 @@ describe('As described, a good request succeeds:', () => {
 
   it('PUT of a claim that was accepted before, and one that is only tried', async () => {
     const path = await acceptedClaim();
-    for (const same of [path, `${claimPath(claimId())}&dry_run=true`]) {
+    for (const same of [path, `${claimPath(newClaimId())}&dry_run=true`]) {
       const response = await asScheduler(json('PUT', same, ONE_POD));
       expect(response.status).toBe(200);
       described.check('PUT /v1/claims/{id}', response);

@@ -1,5 +1,5 @@
 import { type MessageInitShape, toJsonString } from '@bufbuild/protobuf';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import {
   type ChainReferenceSchema,
   FitRequestSchema,
@@ -12,15 +12,11 @@ import { repeatable } from '../filter-options.ts';
 import { fitLines } from '../fit-table.ts';
 import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-options.ts';
 import { messageOf, readInput } from '../input-file.ts';
+import { type PodOptions, priceOf, withPodOptions } from '../pod-options.ts';
 import { print } from '../print.ts';
 import { type TargetOptions, targetFilterOf, withTargetOptions } from '../target-options.ts';
 
-interface FitOptions extends GlobalOptions, TargetOptions {
-  readonly pods?: readonly number[];
-  readonly chains: number;
-  readonly sameFabric: boolean;
-  readonly sameZone: boolean;
-  readonly maxPrice?: string;
+interface FitOptions extends GlobalOptions, TargetOptions, PodOptions {
   readonly release: readonly string[];
 }
 
@@ -29,21 +25,17 @@ type ParsedFitRequest = MessageInitShape<typeof RequestSchema>;
 export function fitCommand(): Command {
   return withGlobalOptions(
     withTargetOptions(
-      new Command('fit')
-        .description('check whether a workload fits, where, how many times, or why not')
-        .argument('[file]', 'a whole request in ProtoJSON (FitRequest); - is standard input')
-        .option('--pods <counts>', 'accelerators of each pod of one chain, such as 8,8', parseCounts)
-        .option('--chains <number>', 'how many such chains', parseCount, 1)
-        .option('--same-fabric', 'the pods of a chain share a fabric', false)
-        .option('--same-zone', 'the pods of a chain share a zone', false)
-        .option('--max-price <price>', 'only nodes of at most this price per hour, such as "55.04 USD"')
-        .addOption(
-          repeatable(
-            '--release <ids...>',
-            'as if this chain were gone: its cluster, job, rank and chain id',
-            'none',
-          ),
+      withPodOptions(
+        new Command('fit')
+          .description('check whether a workload fits, where, how many times, or why not')
+          .argument('[file]', 'a whole request in ProtoJSON (FitRequest); - is standard input'),
+      ).addOption(
+        repeatable(
+          '--release <ids...>',
+          'as if this chain were gone: its cluster, job, rank and chain id',
+          'none',
         ),
+      ),
     ),
   ).action(async (file: string | undefined, options: FitOptions) => {
     const response = await clientOf(options).fit(await requestOf(file, options));
@@ -73,7 +65,7 @@ async function requestOf(file: string | undefined, options: FitOptions): Promise
           acceleratorCount,
           ...(maxPrice === undefined ? {} : { maxPricePerNodeHour: maxPrice }),
         })),
-        chains: options.chains,
+        chains: options.chains ?? 1,
         sameFabric: options.sameFabric,
         sameZone: options.sameZone,
       },
@@ -93,30 +85,4 @@ function releasedOf(ids: readonly string[]): MessageInitShape<typeof ChainRefere
     const [clusterId = '', jobId = '', rankId = '', chainId = ''] = ids.slice(4 * index);
     return { clusterId, jobId, rankId, chainId };
   });
-}
-
-function priceOf(text: string): { readonly currencyCode: string; readonly decimalAmount: string } {
-  const [, decimalAmount, currencyCode] = /^(\d+(?:\.\d+)?) ?([A-Z]{3})$/.exec(text) ?? [];
-  if (decimalAmount === undefined || currencyCode === undefined) {
-    throw new UsageError(`--max-price is ${JSON.stringify(text)}; write it such as "55.04 USD".`);
-  }
-  return { currencyCode, decimalAmount };
-}
-
-function parseCount(value: string): number {
-  if (isCount(value)) return Number(value);
-  throw new InvalidArgumentError('It is an integer of at least 1.');
-}
-
-function parseCounts(value: string): readonly number[] {
-  const counts = value.split(',').map((count) => count.trim());
-  if (counts.every(isCount)) return counts.map(Number);
-  throw new InvalidArgumentError(
-    'It is the accelerators of each pod, each an integer of at least 1, with commas between, such as 8,8.',
-  );
-}
-
-/** Whether it is a uint32 other than 0. */
-function isCount(value: string): boolean {
-  return /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 4_294_967_295;
 }

@@ -1,6 +1,6 @@
 /** Claims over HTTP, on the local service with its embedded engine. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { claimId } from '../../builders/claim-id.ts';
+import { newClaimId } from '../../../functions/client/claim-id.ts';
 import { type BundleService, startBundleService } from './bundle-service.ts';
 
 let service: BundleService;
@@ -39,7 +39,7 @@ async function maxChains(query = '', more = {}): Promise<number> {
 test('a claim is accepted, is shown, keeps others out, and is released', async () => {
   const [free, chains] = [await freeAfterClaims(), await maxChains()];
   expect(chains).toBeGreaterThan(0);
-  const id = claimId();
+  const id = newClaimId();
   const accepted = await service.call('PUT', path(id), onePod('a', { note: 'first' }));
   expect([accepted.status, accepted.body]).toEqual([
     201,
@@ -90,12 +90,12 @@ test('a claim is accepted, is shown, keeps others out, and is released', async (
 
 test('what does not fit is refused with numbers, and a dry run writes nothing', async () => {
   const chains = await maxChains();
-  const whole = claimId();
+  const whole = newClaimId();
   const all = { jobId: 'all', ranks: [{ chains, podRequirements: [{ acceleratorCount: 1 }] }] };
   expect((await service.call('PUT', path(whole, '', '&dry_run=true'), all)).status).toBe(200);
   expect(await maxChains()).toBe(chains);
   expect((await service.call('PUT', path(whole), all)).status).toBe(201);
-  const refused = await service.call('PUT', path(claimId()), onePod('late'));
+  const refused = await service.call('PUT', path(newClaimId()), onePod('late'));
   expect([refused.status, refused.body.code, refused.body.maxChains, refused.body.blockingClaims]).toEqual([
     409,
     'claim_does_not_fit',
@@ -104,7 +104,7 @@ test('what does not fit is refused with numbers, and a dry run writes nothing', 
   ]);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
 
-  const replacing = claimId();
+  const replacing = newClaimId();
   const replaced = await service.call('PUT', path(replacing), onePod('all', { replaces: whole }));
   expect([replaced.status, replaced.body.state]).toEqual([201, 'CLAIM_STATE_HELD']);
   expect((await service.call('GET', path(whole))).body).toMatchObject({
@@ -116,20 +116,20 @@ test('what does not fit is refused with numbers, and a dry run writes nothing', 
 });
 
 test('a release that overtakes its acceptance wins, and a stale id is not accepted', async () => {
-  const id = claimId();
+  const id = newClaimId();
   expect((await service.call('DELETE', path(id))).status).toBe(200);
   expect((await service.call('PUT', path(id), onePod('x'))).body.code).toBe('claim_ended');
-  expect((await service.call('PUT', path(claimId(Date.now() - 180_000)), onePod('x'))).body.code).toBe(
+  expect((await service.call('PUT', path(newClaimId(Date.now() - 180_000)), onePod('x'))).body.code).toBe(
     'claim_ended',
   );
-  expect((await service.call('PUT', path(claimId(Date.now() + 180_000)), onePod('x'))).body.code).toBe(
+  expect((await service.call('PUT', path(newClaimId(Date.now() + 180_000)), onePod('x'))).body.code).toBe(
     'invalid_claim',
   );
 });
 
 test('many at once hold no more than there is', async () => {
   const chains = await maxChains();
-  const ids = Array.from({ length: chains + 8 }, () => claimId());
+  const ids = Array.from({ length: chains + 8 }, () => newClaimId());
   const responses = await Promise.all(
     ids.map((id, index) => service.call('PUT', path(id), onePod(`j${index}`))),
   );
@@ -142,7 +142,7 @@ test('many at once hold no more than there is', async () => {
 });
 
 test('the list has an ETag that time alone does not change', async () => {
-  const id = claimId();
+  const id = newClaimId();
   await service.call('PUT', path(id), onePod('tagged'));
   const first = await service.call('GET', '/v1/claims');
   const etag = first.headers.get('etag') ?? '';
@@ -159,8 +159,8 @@ test.each([
     'invalid_claim',
     'The claim id in the URL is "nonsense", which is not a UUID of version 7',
   ],
-  ['PUT', `/v1/claims/${claimId()}`, 'invalid_query', 'The URL has no query parameter cluster'],
-  ['PUT', `/v1/claims/${claimId()}?cluster=nowhere`, 'cluster_not_found', 'No cluster "nowhere" is known'],
+  ['PUT', `/v1/claims/${newClaimId()}`, 'invalid_query', 'The URL has no query parameter cluster'],
+  ['PUT', `/v1/claims/${newClaimId()}?cluster=nowhere`, 'cluster_not_found', 'No cluster "nowhere" is known'],
 ])('%s %s is refused with %s', async (method, url, code, detail) => {
   const { body } = await service.call(method, url, onePod('x'));
   expect([body.code, body.detail]).toEqual([code, expect.stringContaining(detail)]);
@@ -171,6 +171,6 @@ test.each([
   [{ jobId: 'x' }, 'ranks is empty; claim chains of at least one rank.'],
   [onePod('x', { ttl: '1s' }), 'ttl is "1s"; a held claim takes from "5s" to "600s".'],
 ])('%j is refused: %s', async (request, detail) => {
-  const { body } = await service.call('PUT', path(claimId()), request);
+  const { body } = await service.call('PUT', path(newClaimId()), request);
   expect([body.code, body.detail]).toEqual(['invalid_claim', detail]);
 });

@@ -1,8 +1,8 @@
-/** Ids of claims, as schedulers make them. */
+/** Ids of claims: UUIDs of version 7, of which Node 20 makes none. */
 import { randomBytes } from 'node:crypto';
 
-/** A UUID of version 7, made at this time in milliseconds. */
-export function claimId(atMs = Date.now()): string {
+/** A new id. @param atMs milliseconds since the epoch; the service takes ids of the last two minutes */
+export function newClaimId(atMs = Date.now()): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(atMs, 0, 6);
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
