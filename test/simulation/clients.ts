@@ -79,7 +79,7 @@ export class Agent {
       await this.push(this.#last);
       return;
     }
-    if (random01.chance(0.03)) this.#counter = BigInt(random01.integer(0, Number(this.#counter)));
+    if (random01.chance(0.05)) this.#counter = BigInt(random01.integer(0, Number(this.#counter)));
     if (random01.chance(0.4)) this.#variant = random01.integer(0, VARIANTS - 1);
     this.#counter += BigInt(random01.integer(1, 3));
     await this.push(this.#next());

@@ -34,6 +34,8 @@ const QUIET = {
 
 export class EventPath {
   readonly events: BusEvent[] = [];
+  /** Every call to the bus fails. */
+  busAway = false;
   #consumer: Process;
   /** The first record of each partition's shard that is not done. */
   readonly #checkpoints = new Map<number, number>();
@@ -137,7 +139,7 @@ export class EventPath {
         const fail = (): void => {
           this.world.schedule(1_000, owner, () => reject(new Error('The bus does not respond.')));
         };
-        if (fate === 'request lost' || fate === 'throttled') return fail();
+        if (this.busAway || fate === 'request lost' || fate === 'throttled') return fail();
         this.world.schedule(this.faults.latencyMs(), this.world.nature, () => {
           this.faults.operations++;
           const { Entries = [] } = command.input as PutEventsCommandInput;

@@ -9,7 +9,7 @@ export interface Mutation {
   /** Text that occurs exactly once in the file. */
   readonly from: string;
   readonly to: string;
-  /** Why it cannot be found: a second belt. */
+  /** Why the simulation does not find it: a second belt, or a window that a test of its own is for. */
   readonly belt?: string;
 }
 
@@ -82,12 +82,14 @@ export const MUTATIONS: readonly Mutation[] = [
     file: HEADS,
     from: '`${noPushSince} AND ${sameOmission}`',
     to: "'attribute_exists(clusterId)'",
+    belt: 'No second rule: a push would have to fall into the milliseconds between two writes of one retirement, which 150 seeds do not bring about. test/lambdas/expire/sweep.test.ts puts it there.',
   },
   {
     name: 'the head is deleted before its tombstone is written',
     file: RETIRE,
     from: '  await heads.putTombstone({ clusterId, highWater, collectedAtNanos, contentId: body.contentId });\n  await heads.remove({ ...head, omission });',
     to: '  await heads.remove({ ...head, omission });\n  await heads.putTombstone({ clusterId, highWater, collectedAtNanos, contentId: body.contentId });',
+    belt: 'No second rule: the sweeper would have to die between the two writes. test/lambdas/expire/crash.test.ts has it die there.',
   },
   {
     name: 'a retired cluster leaves no tombstone',
@@ -118,7 +120,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: DECIDE,
     from: 'if (highWater === undefined || push.counter >= highWater) return;',
     to: 'if (highWater === undefined || push.counter >= 0n) return;',
-    belt: 'The condition of the write refuses it; the push then ends in contention, and nothing goes back.',
   },
   {
     name: 'a counter is used for two contents',

@@ -25,6 +25,8 @@ export interface Outcome {
 
 /** Silence after which a cluster is omitted, and absence after which it is retired, in simulated time. */
 const MEMBERSHIP = { omitAfterMs: 20_000, retireAfterMs: 240_000 } as const;
+/** How many times longer everything takes in a slow world. */
+const SLOW = 12;
 /** Four tries of a client, each with its timeout and its pause. */
 const LONGEST_CALL_MS = 200_000;
 /** What an instance logs of a cluster whose content is gone. */
@@ -53,6 +55,10 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
   const deps = { world, service, history };
   const events = new EventPath(world, model, faults);
 
+  // Most worlds are busy; in a slow one clusters are away for long enough to be retired.
+  const pace = random01.pick([1, 1, SLOW]);
+  /** All agents of a cluster fall silent at once, so that it is omitted, and in a slow world retired. */
+  const silentUntilMs = new Map<string, number>();
   let ending = false;
   const process = (name: string): Process => ({ name, alive: true, skewMs: random01.integer(-100, 100) });
   const clusterIds = ['a', 'b', 'c'].slice(0, random01.integer(1, 3));
@@ -63,15 +69,11 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
     }),
   );
   for (const agent of agents) {
-    // Some are silent for so long that their cluster is omitted, and even retired.
-    const meanMs = random01.pick([300, 1_000, 3_000, 40_000]);
-    repeat(
-      world,
-      agent.process,
-      meanMs,
-      () => ending,
-      () => agent.step(),
-    );
+    const meanMs = random01.pick([300, 1_000, 3_000]) * pace;
+    const step = async (): Promise<void> => {
+      if (world.nowMs >= (silentUntilMs.get(agent.clusterId) ?? 0)) await agent.step();
+    };
+    repeat(world, agent.process, meanMs, () => ending, step);
   }
   for (let i = 1; i <= 2; i++) {
     const by = process(`reader ${i}`);
@@ -79,7 +81,7 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
     repeat(
       world,
       by,
-      800,
+      800 * pace,
       () => ending,
       () => read(deps, by, client, clusterIds),
     );
@@ -89,7 +91,7 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
   repeat(
     world,
     operator,
-    15_000,
+    15_000 * pace,
     () => ending,
     () => omit(deps, operator, operatorClient, random01.pick(clusterIds)),
   );
@@ -99,7 +101,7 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
     repeat(
       world,
       by,
-      1_500,
+      1_500 * pace,
       () => ending,
       async () => {
         await pull(deps, by, replica);
@@ -123,10 +125,13 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
   repeat(
     world,
     fate,
-    random01.pick([3_000, 20_000]),
+    random01.pick([3_000, 20_000]) * pace,
     () => ending,
     async () => {
       restarts++;
+      if (random01.chance(0.3))
+        silentUntilMs.set(random01.pick(clusterIds), world.nowMs + random01.integer(20_000, 40_000) * pace);
+      events.busAway = random01.chance(0.2);
       if (random01.chance(0.3)) events.kill();
       else if (deps.service.instances.length > 0) deps.service.restartOne();
     },
@@ -146,11 +151,12 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
       },
     );
 
-  await world.run(untilMs);
+  await world.run(untilMs * pace);
 
   // The world turns kind, and everything must come right.
   ending = true;
   faults.on = false;
+  events.busAway = false;
   world.note('The world turns kind.');
   // A request to a process that was killed is given up after 30 s and sent again, an operator's too.
   await world.run(world.nowMs + LONGEST_CALL_MS);
