@@ -33,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/v1/claims/{id}', function: 'plan', rate: 'reads' },
   { method: 'POST', path: '/v1/claims/{id}/confirm', function: 'plan', rate: 'reads' },
   { method: 'POST', path: '/v1/claims/{id}/renew', function: 'plan', rate: 'reads' },
+  ...rpcRoutes(),
   { method: 'GET', path: '/v1/pools', function: 'plan', rate: 'reads' },
   { method: 'GET', path: '/v1/pools/{name}', function: 'plan', rate: 'reads' },
   { method: 'PUT', path: '/v1/pools/{name}', function: 'plan', rate: 'reads' },
@@ -58,3 +59,40 @@ export const ROUTES: readonly Route[] = [
  * problem details and not API Gateway's.
  */
 export const DEFAULT_FUNCTION: FunctionName = 'map';
+
+/** Which function has the route of each RPC, and whether GET is allowed. */
+function rpcRoutes(): readonly Route[] {
+  const safe: Readonly<Record<string, FunctionName>> = {
+    GetMap: 'map',
+    GetClock: 'map',
+    ListClusters: 'map',
+    GetCluster: 'map',
+    GetSnapshot: 'map',
+    GetCapacity: 'plan',
+    ListPools: 'plan',
+    GetPool: 'plan',
+  };
+  const posted: Readonly<Record<string, FunctionName>> = {
+    ...safe,
+    PushSnapshot: 'push',
+    ValidateSnapshot: 'push',
+    OmitCluster: 'push',
+    SyncMap: 'map',
+    Fit: 'plan',
+    ValidateBundle: 'plan',
+    PlanBundles: 'plan',
+    PutPool: 'plan',
+    DeletePool: 'plan',
+  };
+  const routes = (
+    method: Route['method'],
+    owners: Readonly<Record<string, FunctionName>>,
+  ): readonly Route[] =>
+    Object.entries(owners).map(([name, owner]) => ({
+      method,
+      path: `/resourcemap.v1.ResourceMapService/${name}`,
+      function: owner,
+      rate: name === 'PushSnapshot' || name === 'ValidateSnapshot' ? 'pushes' : 'reads',
+    }));
+  return [...routes('GET', safe), ...routes('POST', posted)];
+}

@@ -21,6 +21,8 @@ const STATUS: Permission = { agent: 'own', scheduler: 'all', viewer: 'all', admi
 
 const METRICS: Permission = { scheduler: 'all', viewer: 'all', monitor: 'all', admin: 'all' };
 
+const RPC: Permission = { agent: 'filtered', scheduler: 'all', viewer: 'all', admin: 'all' };
+
 /** By {@link routeName}. */
 export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Permission>([
   ['PUT /v1/clusters/{id}/snapshot', AGENT],
@@ -42,6 +44,10 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['GET /local/events', READ],
   ['GET /metrics', METRICS],
   ['GET /metrics/capacity', METRICS],
+
+  // Who may call a method is what its route says, to which the call is dispatched.
+  ['GET /resourcemap.v1.ResourceMapService/{method}', RPC],
+  ['POST /resourcemap.v1.ResourceMapService/{method}', RPC],
 
   ['GET /v1/pools', READ],
   ['GET /v1/pools/{name}', READ],

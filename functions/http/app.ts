@@ -2,7 +2,7 @@
  * The frame that every app has: request ids, undecoded paths, and problem details for
  * whatever goes wrong.
  */
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requestId } from 'hono/request-id';
 import type { Principal } from '../auth/principal.ts';
@@ -33,11 +33,13 @@ export type App = Hono<AppEnv>;
  *
  * @param access whether its routes ask for tokens
  * @param memory that its requests share
+ * @param rpcErrors of an app with RPCs: what makes errors of their protocol of its problems, the guard's included
  */
 export function createApp(
   telemetry: Telemetry,
   access: Access,
   memory = new MemoryBudget(MAX_BYTES_IN_FLIGHT),
+  rpcErrors?: MiddlewareHandler<AppEnv>,
 ): App {
   const app = new Hono<AppEnv>({ getPath: undecodedPath });
   app.use(requestId());
@@ -69,6 +71,7 @@ export function createApp(
         ),
     }),
   );
+  if (rpcErrors !== undefined) app.use(rpcErrors);
   app.use(guard(access));
   app.notFound((c) =>
     problemResponse(

@@ -1,8 +1,8 @@
 /** Names of routes, as tables and documents have them. */
 
-/** Whether a route is part of the API: what only the local service has, the page and the metrics are not. */
+/** Whether a route is part of the API: what only the local service has, the page, the metrics and the RPCs are not. */
 export function isApiRoute(name: string): boolean {
-  return !/ \/(local\/|ui|metrics|readyz$)/.test(name);
+  return !/ \/(resourcemap\.|local\/|ui|metrics|readyz$)/.test(name);
 }
 
 /** The method and the path as a caller writes it: `GET /v1/clusters/{id}`, without the pattern of the parameter. */

@@ -4,6 +4,8 @@ import type { InstanceCatalogue } from '../core/bundle/model/catalogue.ts';
 import type { OwnerLimit } from '../core/claims/admit.ts';
 import type { ClaimSettings } from '../core/claims/evaluate.ts';
 import { type App, createApp } from '../http/app.ts';
+import { connectRoutes } from '../http/connect/routes.ts';
+import { rpcErrors } from '../http/connect/rpc-errors.ts';
 import type { ChangeSignal } from '../http/wait.ts';
 import { aboutRoutes } from '../lambdas/about/routes.ts';
 import { accessRoutes } from '../lambdas/access/routes.ts';
@@ -61,7 +63,7 @@ export function localApp({
   omitAfterMs,
   page = {},
 }: LocalAppDeps): App {
-  const app = createApp(telemetry, access.access);
+  const app = createApp(telemetry, access.access, undefined, rpcErrors());
   if (loopback && access.access.kind === 'open') app.use(loopbackGuard());
   const common = { telemetry, now: Date.now };
   app.use(wakeAfterWrites(waiters));
@@ -75,6 +77,7 @@ export function localApp({
   claimRoutes(app, { ...common, store, ...claims, changes: waiters });
   bundleRoutes(app, { ...common, store, pools, catalogue });
   poolRoutes(app, { ...common, pools });
+  connectRoutes(app);
   eventRoutes(app, bus);
   return app;
 }

@@ -38,6 +38,9 @@ const MATRIX: Readonly<Record<string, string>> = {
   'DELETE /v1/claims/{id}': '- + - - +',
   'GET /metrics': '- + + + +',
   'GET /metrics/capacity': '- + + + +',
+  // The route that a call is dispatched to is asked again.
+  'GET /resourcemap.v1.ResourceMapService/{method}': 'f + + - +',
+  'POST /resourcemap.v1.ResourceMapService/{method}': 'f + + - +',
   'GET /v1/pools': '- + + - +',
   'GET /v1/pools/{name}': '- + + - +',
   'PUT /v1/pools/{name}': '- - - - +',
@@ -93,7 +96,10 @@ async function verdict(route: string, clusterId: string, token?: string): Promis
   });
   const body = isStream && response.ok ? '{}' : await response.text();
   gone.abort();
-  if (response.status === 401 || response.status === 403) return (JSON.parse(body) as { code: string }).code;
+  if (response.status === 401 || response.status === 403) {
+    const { code } = JSON.parse(body) as { code: string };
+    return code === 'permission_denied' ? 'forbidden' : code;
+  }
   return 'admitted';
 }
 
@@ -155,7 +161,10 @@ describe('The table of permissions', () => {
     for (const [route, permission] of PERMISSIONS) {
       if (permission === 'open') continue;
       const { scheduler, viewer, admin } = permission;
-      const reads = /^(GET|POST \/v1\/(map\/sync|capacity\/fit|bundles\/(validate|plan))$)/.test(route);
+      const reads =
+        /^(GET|POST \/resourcemap\.v1\.|POST \/v1\/(map\/sync|capacity\/fit|bundles\/(validate|plan))$)/.test(
+          route,
+        );
       expect([route, viewer]).toEqual([route, reads ? scheduler : undefined]);
       if (reads && scheduler !== undefined) expect([route, admin]).toEqual([route, 'all']);
     }

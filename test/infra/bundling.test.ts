@@ -35,9 +35,9 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 511_000,
-  map: 525_000,
-  plan: 670_000,
+  push: 539_000,
+  map: 551_000,
+  plan: 688_000,
   access: 445_000,
   // Most of it is the OpenAPI document and the page, which are read when they are asked for.
   about: 323_000,

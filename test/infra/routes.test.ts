@@ -1,6 +1,9 @@
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from 'vitest';
 import { BUILT_IN_CATALOGUE } from '../../functions/core/bundle/model/catalogue.ts';
+import { ResourceMapService } from '../../functions/gen/resourcemap/v1/rpc_pb.ts';
 import { createApp } from '../../functions/http/app.ts';
+import { METHODS } from '../../functions/http/connect/methods.ts';
 import { ChangeSignal } from '../../functions/http/wait.ts';
 import { aboutRoutes } from '../../functions/lambdas/about/routes.ts';
 import { accessRoutes } from '../../functions/lambdas/access/routes.ts';
@@ -78,15 +81,50 @@ describe.each(['push', 'map', 'plan', 'access', 'about'] as const)('the routes o
   });
 });
 
-describe('the routes of API Gateway', () => {
-  test.each(ROUTES)('$method $path has a handler behind it', ({ method, path, function: name }) => {
-    const prefix = path.replace(/\{.*$/, '');
-    expect(
-      requestsOf(name).some(
-        (request) =>
-          request.method === method &&
-          (path.includes('{') ? request.path.startsWith(prefix) : request.path === path),
-      ),
-    ).toBe(true);
+const RPC = '/resourcemap.v1.ResourceMapService/';
+/** Requests of the methods whose route has a name in its path. */
+const MESSAGES: Readonly<Record<string, object>> = {
+  GetCluster: { clusterId: 'c' },
+  GetSnapshot: { clusterId: 'c' },
+  OmitCluster: { clusterId: 'c' },
+  PushSnapshot: { snapshot: { cluster: { clusterId: 'c' } } },
+  GetPool: { poolName: 'p' },
+  PutPool: { pool: { poolName: 'p' } },
+  DeletePool: { poolName: 'p' },
+};
+
+describe('the RPCs', () => {
+  test.each(Object.entries(METHODS))('%s leads to the function of its route', (name, { safe, request }) => {
+    const { method, path } = request(Buffer.from(JSON.stringify(MESSAGES[name] ?? {})), 'json');
+    const verbs = ROUTES.filter((route) => route.path === RPC + name).map((route) => route.method);
+    expect(verbs).toEqual(safe ? ['GET', 'POST'] : ['POST']);
+    for (const verb of verbs) expect(calledFor(verb, RPC + name)).toBe(calledFor(method, path));
   });
+
+  test('are those of the service, with its idempotency', () => {
+    const { NO_SIDE_EFFECTS } = MethodOptions_IdempotencyLevel;
+    expect(Object.entries(METHODS).map(([name, { safe }]) => [name, safe])).toEqual(
+      ResourceMapService.methods.map(({ name, idempotency }) => [name, idempotency === NO_SIDE_EFFECTS]),
+    );
+    const routed = ROUTES.filter(({ path }) => path.startsWith(RPC)).map(({ path }) =>
+      path.slice(RPC.length),
+    );
+    expect(new Set(routed)).toEqual(new Set(Object.keys(METHODS)));
+  });
+});
+
+describe('the routes of API Gateway', () => {
+  test.each(ROUTES.filter(({ path }) => !path.startsWith(RPC)))(
+    '$method $path has a handler behind it',
+    ({ method, path, function: name }) => {
+      const prefix = path.replace(/\{.*$/, '');
+      expect(
+        requestsOf(name).some(
+          (request) =>
+            request.method === method &&
+            (path.includes('{') ? request.path.startsWith(prefix) : request.path === path),
+        ),
+      ).toBe(true);
+    },
+  );
 });

@@ -1,5 +1,7 @@
 /** Lambda entry: what is left in the map, what fits there, and where bundles would land. */
 import { createApp } from '../../http/app.ts';
+import { connectRoutes } from '../../http/connect/routes.ts';
+import { rpcErrors } from '../../http/connect/rpc-errors.ts';
 import { deployedAccess } from '../../http/deployed-auth.ts';
 import { lambdaHandler } from '../../http/lambda.ts';
 import { MAX_LAMBDA_RESPONSE_BYTES } from '../../http/limits.ts';
@@ -21,7 +23,7 @@ import { poolRoutes } from './routes-pools.ts';
 
 const telemetry = emfTelemetry('plan');
 const dynamo = dynamoClient(process.env.DYNAMODB_ENDPOINT);
-const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry));
+const app = createApp(telemetry, deployedAccess(process.env, dynamo, telemetry), undefined, rpcErrors());
 const store = storeOn(dynamo, tablesFromEnvironment(process.env));
 const pools = new PoolStore(dynamo, poolsTableFromEnvironment(process.env));
 const responses = { store, telemetry, maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES };
@@ -31,5 +33,7 @@ capacityRoutes(app, { ...responses, now: Date.now, claims: { ledgers, settings }
 claimRoutes(app, { ...responses, now: Date.now, ledgers, settings, changes: new ChangeSignal() });
 bundleRoutes(app, { ...responses, pools, catalogue: catalogueFromEnvironment(process.env) });
 poolRoutes(app, { pools, telemetry, maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES });
+
+connectRoutes(app);
 
 export const handler = lambdaHandler(app);
