@@ -140,8 +140,10 @@ describe.skipIf(missing !== undefined)('the template', () => {
     });
 
     test('is there when it is read back: tables, functions with their environment, stream, bus, queue, topic', () => {
-      expect(account.tables.map(({ billing }) => billing)).toEqual(new Array(4).fill('PAY_PER_REQUEST'));
-      expect(account.tables.flatMap(({ stream }) => stream ?? [])).toEqual(['NEW_AND_OLD_IMAGES']);
+      expect(account.tables.map(({ billing }) => billing)).toEqual(new Array(5).fill('PAY_PER_REQUEST'));
+      expect(account.tables.flatMap(({ stream }) => stream ?? [])).toEqual(
+        new Array(2).fill('NEW_AND_OLD_IMAGES'),
+      );
       expect(account.functions.map(({ name }) => name).sort()).toEqual(
         FUNCTION_NAMES.map((name) => `resource-map-moto-${name}`).sort(),
       );
@@ -157,6 +159,7 @@ describe.skipIf(missing !== undefined)('the template', () => {
       expect(names).toContain(push?.environment.TRUST_TABLE);
       const plan = account.functions.find(({ name }) => name === 'resource-map-moto-plan');
       expect(names).toContain(plan?.environment.POOLS_TABLE);
+      expect(names).toContain(plan?.environment.CLAIMS_TABLE);
       expect(account.mappings).toEqual([{ batch: 100, responses: expect.anything() }]);
       expect(account.buses).toContain('resource-map-moto');
       expect(account.queues).toEqual([expect.stringContaining('resource-map-moto-dead-letters')]);

@@ -13,7 +13,13 @@ import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/c
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newToken, tokenDigest } from '../../../functions/auth/static-token.ts';
-import { type Client, createClient, MapReplica } from '../../../functions/client/index.ts';
+import {
+  ClaimState,
+  type Client,
+  createClaimClient,
+  createClient,
+  MapReplica,
+} from '../../../functions/client/index.ts';
 import { encodeContent } from '../../../functions/core/snapshot/canonical.ts';
 import { PoolSchema } from '../../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { contentKey } from '../../../functions/storage/contents.ts';
@@ -212,10 +218,14 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     expect(deployment.stream.reported).toBeLessThan(deployment.stream.records);
   });
 
-  test('refuse what went back, with the mark', async () => {
-    const late = await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 4n });
-    await expect(agent('kops').push(late)).rejects.toMatchObject({
-      problem: { code: 'counter_regressed', highWaterMark: 5n },
+  test('refuse what went back, with the mark, and show that in the status of the cluster', async () => {
+    const late = await snapshotOf('openb-instant-t2', { clusterId: 'openb', counter: 1n });
+    await expect(agent('openb').push(late)).rejects.toMatchObject({
+      problem: { code: 'counter_regressed', highWaterMark: 2n },
+    });
+    expect(await client.cluster('openb')).toMatchObject({
+      highWaterMark: 2n,
+      lastRefusal: { code: 'counter_regressed', count: 1 },
     });
   });
 
@@ -267,6 +277,27 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     });
     await operator.deletePool('h100 50%', { ifMatch: etag });
     await expect(client.getPool('h100 50%')).rejects.toMatchObject({ code: 'pool_not_found' });
+  });
+
+  test('claim capacity, so that nobody else is given it, and release it', async () => {
+    const claims = createClaimClient({ baseUrl: deployment.url, token: tokens.get('scheduler') ?? '' });
+    const request = {
+      jobId: 'training',
+      ranks: [{ podRequirements: [{ acceleratorModel: 'NVIDIA-H100-80GB-HBM3', acceleratorCount: 8 }] }],
+    };
+    const claimed = async (): Promise<bigint> =>
+      (await client.capacity()).targets
+        .filter(({ clusterId }) => clusterId === EKS)
+        .reduce((sum, target) => sum + target.claimed, 0n);
+    const held = await claims.claim(EKS, request);
+    expect(await claimed()).toBe(8n);
+    await held.confirm({ ttlSeconds: 60 });
+    const listed = await claims.list({ owners: ['self'] });
+    expect(listed.kind === 'claims' && listed.claims.map(({ state }) => ClaimState[state])).toEqual([
+      'CONFIRMED',
+    ]);
+    await held.release({ neverStarted: true });
+    expect(await claimed()).toBe(0n);
   });
 
   test('omit a cluster on demand, tell it, and take it back', async () => {
