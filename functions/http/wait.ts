@@ -4,6 +4,7 @@
  * Heads are looked at once a second for as long as somebody waits, and at once where this
  * process knows of a change. Those who wait share the reads.
  */
+import { extendDeadline, HELD_REQUEST_DEADLINE_MS } from '../runtime/deadline.ts';
 
 /** Between two looks at heads that another process may have changed. */
 const LOOK_INTERVAL_MS = 1_000;
@@ -72,6 +73,7 @@ export async function pollUntil<T>(
   finds: (seen: T) => boolean,
   { changes, waitMs, signal }: WaitOptions,
 ): Promise<T> {
+  if (waitMs > 0) extendDeadline(HELD_REQUEST_DEADLINE_MS);
   const deadlineMs = performance.now() + waitMs;
   for (;;) {
     // Taken before the look, so that a change during it is not slept through.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ChangeSignal, pollUntil, type WaitOptions } from '../../functions/http/wait.ts';
+import { REQUEST_DEADLINE_MS, remainingMs, withDeadline } from '../../functions/runtime/deadline.ts';
 
 function waitOptions(over: Partial<WaitOptions> = {}): WaitOptions {
   return { changes: new ChangeSignal(), waitMs: 60_000, signal: new AbortController().signal, ...over };
@@ -74,5 +75,18 @@ describe('looking until there is something', () => {
     setTimeout(() => changes.end(), 5);
     expect(await lookInVain({ changes })).toBe(true);
     expect(await lookInVain({ changes })).toBe(true);
+  });
+
+  it('gives a request that waits the longer deadline, and one that does not the usual one', async () => {
+    const leftAfter = (waitMs: number): Promise<number> =>
+      withDeadline(REQUEST_DEADLINE_MS, () =>
+        pollUntil(
+          async () => remainingMs(),
+          () => true,
+          waitOptions({ waitMs }),
+        ),
+      );
+    expect(await leftAfter(0)).toBeLessThanOrEqual(REQUEST_DEADLINE_MS);
+    expect(await leftAfter(1)).toBeGreaterThan(REQUEST_DEADLINE_MS);
   });
 });

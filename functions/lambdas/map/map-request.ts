@@ -7,7 +7,6 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import { REVALIDATE } from '../../http/send-pieces.ts';
 import type { ChangeSignal, WaitOptions } from '../../http/wait.ts';
 import type { ContentFormat } from '../../reading/map-reader.ts';
-import { extendDeadline, HELD_REQUEST_DEADLINE_MS } from '../../runtime/deadline.ts';
 
 const FILTER_PARAMETERS = ['cluster', 'provider', 'region', 'site', 'accelerator_model'] as const;
 
@@ -44,7 +43,6 @@ export function waitOptionsOf(
   changes: ChangeSignal,
 ): { readonly waitOptions: WaitOptions; readonly headers: Readonly<Record<string, string>> } {
   const seconds = preferredWaitSeconds(c);
-  if (seconds > 0) extendDeadline(HELD_REQUEST_DEADLINE_MS);
   return {
     waitOptions: { changes, waitMs: seconds * 1_000, signal: c.req.raw.signal },
     headers: seconds === 0 ? {} : { 'preference-applied': `wait=${seconds}` },

@@ -61,7 +61,7 @@ export const CLAIM_OPERATIONS = {
       },
       304: { description: 'What the client has is current.', headers: ['Cache-Control', 'ETag', 'Vary'] },
     },
-    problems: ['invalid_precondition', 'map_too_large', 'too_many_waits'],
+    problems: ['invalid_cluster_id', 'invalid_precondition', 'map_too_large', 'too_many_waits'],
   },
   'GET /v1/claims/{id}': {
     id: 'getClaim',

@@ -193,7 +193,7 @@ export function claimRoutes(app: App, deps: ClaimDeps): void {
     const filter = claimFilter(c);
     const accepts = (claim: Claim): boolean =>
       maySeeCluster(c.get('principal'), claim.clusterId) && filter(claim);
-    const clusters = c.req.queries('cluster') ?? [];
+    const clusters = (c.req.queries('cluster') ?? []).map(validClusterId);
     const read = async () => {
       const nowMs = now();
       const stored = (
@@ -282,6 +282,11 @@ function clusterOf(c: Context): string {
       `The URL has ${another === undefined ? 'no' : 'more than one'} query parameter cluster; a claim is in one cluster, so write ?cluster= with its id.`,
     );
   }
+  return validClusterId(clusterId);
+}
+
+/** @throws ResourceMapError `invalid_cluster_id` */
+function validClusterId(clusterId: string): string {
   const fault = clusterIdFault(clusterId);
   if (fault === undefined) return clusterId;
   throw new ResourceMapError('invalid_cluster_id', `The cluster id in the URL ${fault}.`);

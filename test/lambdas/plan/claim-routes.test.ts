@@ -141,6 +141,15 @@ test('many at once hold no more than there is', async () => {
   expect(await maxChains()).toBe(chains);
 });
 
+test('the list refuses what is no id of a cluster', async () => {
+  const { status, body } = await service.call('GET', '/v1/claims?cluster=');
+  expect([status, body.code, body.detail]).toEqual([
+    400,
+    'invalid_cluster_id',
+    expect.stringMatching(/^The cluster id in the URL .*\.$/),
+  ]);
+});
+
 test('the list has an ETag that time alone does not change', async () => {
   const id = newClaimId();
   await service.call('PUT', path(id), onePod('tagged'));
