@@ -27,7 +27,10 @@ export type Prior =
   /** Nothing; what may have been accepted before the table was restored is at most `floor`, 0 where it never was. */
   | { readonly kind: 'none'; readonly floor: bigint };
 
-/** The highest counter that was ever accepted, where there is one. */
+/**
+ * The highest counter that was ever accepted, or may have been before the table was restored;
+ * undefined if there is none.
+ */
 export function highWaterOf(prior: Prior): bigint | undefined {
   switch (prior.kind) {
     case 'head':
@@ -35,7 +38,7 @@ export function highWaterOf(prior: Prior): bigint | undefined {
     case 'retired':
       return prior.mark.highWater;
     case 'none':
-      return undefined;
+      return prior.floor > 0n ? prior.floor : undefined;
   }
 }
 

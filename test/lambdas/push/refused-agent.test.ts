@@ -1,4 +1,5 @@
 /** An agent that is refused, as the one who looks for it sees it. */
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../../../functions/client/errors.ts';
@@ -10,7 +11,9 @@ import { sweep } from '../../../functions/lambdas/expire/sweep.ts';
 import { mapRoutes } from '../../../functions/lambdas/map/routes.ts';
 import { pushRoutes } from '../../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
+import { HEAD_ATTRIBUTES } from '../../../functions/storage/head-item.ts';
 import { retireHead } from '../../../functions/storage/retire.ts';
+import { FLOOR_KEY } from '../../../functions/storage/tables.ts';
 import { refusalLines } from '../../../functions/terminal/cluster-table.ts';
 import { countCapacity } from '../../conformance/consumed-capacity.ts';
 import { snapshotOf } from '../../core/snapshot/builders.ts';
@@ -107,6 +110,21 @@ describe.each(engines)('An agent on $name that is refused', (engine) => {
     const status = await service.client.cluster('c1');
     expect(status).toMatchObject({ highWaterMark: 7n, lastRefusal: { code: 'counter_regressed' } });
     expect(await service.client.clusters()).toEqual([status]);
+  });
+
+  it('is shown with the floor of a restored table, below which nothing is accepted', async () => {
+    const floor = { shard: { S: FLOOR_KEY.shard }, clusterId: { S: FLOOR_KEY.clusterId } };
+    await store.client.send(
+      new PutItemCommand({
+        TableName: store.tables.heads,
+        Item: { ...floor, [HEAD_ATTRIBUTES.highWater]: { N: '9' } },
+      }),
+    );
+    expect(await push(3n)).toBe('counter_regressed');
+    expect(await service.client.cluster('c1')).toMatchObject({
+      highWaterMark: 9n,
+      lastRefusal: { code: 'counter_regressed' },
+    });
   });
 
   it('shows though no push of it was ever accepted', async () => {
