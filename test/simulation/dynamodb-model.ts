@@ -12,6 +12,7 @@ import {
   type GetItemCommandInput,
   type PutItemCommandInput,
   type QueryCommandInput,
+  type ScanCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { type Bindings, type Item, parseCondition } from './expression.ts';
 import { compareValues, copyItem, sizeOf, textOfKey } from './values.ts';
@@ -104,6 +105,8 @@ export class DynamoDbModel {
         return this.#delete(command.input as DeleteItemCommandInput);
       case 'QueryCommand':
         return this.#query(command.input as QueryCommandInput);
+      case 'ScanCommand':
+        return this.#scan(command.input as ScanCommandInput);
       case 'BatchGetItemCommand':
         return this.#batchGet(command.input as BatchGetItemCommandInput);
       default:
@@ -120,6 +123,18 @@ export class DynamoDbModel {
         return latest === undefined ? [] : [copyItem(latest)];
       }),
     );
+  }
+
+  /** Puts items in place of all that a table has, as a restoration of the table does: no record in its stream. */
+  replace(table: string, items: readonly Item[]): void {
+    const { shape, partitions } = this.#table(table);
+    partitions.clear();
+    for (const item of items) {
+      const partition = textOfKey(item[shape.partition]);
+      const stored = partitions.get(partition) ?? new Map<string, Stored>();
+      partitions.set(partition, stored);
+      stored.set(textOfKey(item[shape.sort]), { versions: [copyItem(item)] });
+    }
   }
 
   /** Loses an item outside of any command, as a fault of storage or of an operator would. */
@@ -208,6 +223,29 @@ export class DynamoDbModel {
       ...(more && last !== undefined ? { LastEvaluatedKey: this.#keyOf(table, last) } : {}),
       ...consumed(table, bytes === 0 ? 0 : readUnits(bytes, input.ConsistentRead === true)),
     };
+  }
+
+  /** In one page: the tables of the simulation are far below a megabyte. */
+  #scan({ TableName = '', ...rest }: ScanCommandInput): object {
+    if (
+      rest.FilterExpression !== undefined ||
+      rest.ExclusiveStartKey !== undefined ||
+      rest.Limit !== undefined
+    )
+      throw new Error('The model scans tables whole: add filters and pages, with their conformance.');
+    const { shape, partitions } = this.#table(TableName);
+    const items = [...partitions.values()]
+      .flatMap((partition) => [...partition.values()])
+      .flatMap(({ versions }) => {
+        const item = this.#version(TableName, versions, rest.ConsistentRead === true);
+        return item === undefined ? [] : [item];
+      })
+      // Within a partition; the order of partitions is left open.
+      .sort((a, b) => order(a[shape.sort], b[shape.sort]) ?? 0);
+    const bytes = items.reduce((sum, item) => sum + sizeOf(item), 0);
+    if (bytes > MAX_PAGE_BYTES)
+      throw new Error('A scan of more than a page: add pages, with their conformance.');
+    return { Items: items.map(copyItem), Count: items.length };
   }
 
   #batchGet({ RequestItems = {} }: BatchGetItemCommandInput): object {

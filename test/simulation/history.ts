@@ -56,6 +56,12 @@ export interface MapSeen extends Span {
   readonly clockIds: readonly string[];
 }
 
+/** An operator who restored the table raised every mark to this. */
+export interface FloorSet {
+  readonly kind: 'floor set';
+  readonly counter: bigint;
+}
+
 /** Something that can never be right, seen by whoever it happened to. */
 export interface Fault {
   readonly kind: 'fault';
@@ -70,4 +76,5 @@ export type Entry =
   | OmitAcknowledged
   | Seen
   | MapSeen
+  | FloorSet
   | Fault;

@@ -102,9 +102,10 @@ function contentsThatMix(history: readonly Entry[]): string[] {
 
 function marksNobodyPushed(history: readonly Entry[]): string[] {
   const pushed = new Set(history.flatMap((entry) => (entry.kind === 'push attempt' ? [key(entry)] : [])));
+  const floors = new Set(history.flatMap((entry) => (entry.kind === 'floor set' ? [entry.counter] : [])));
   return reported(history).flatMap((each) =>
     // 0: nothing was accepted so far.
-    each.counter === 0n || pushed.has(key(each))
+    each.counter === 0n || floors.has(each.counter) || pushed.has(key(each))
       ? []
       : [`${each.clusterId} was reported at ${each.counter}, which nobody pushed.`],
   );

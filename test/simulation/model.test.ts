@@ -8,6 +8,7 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterAll, describe, expect, inject, it } from 'vitest';
@@ -121,6 +122,8 @@ const command = fc.oneof(
           ...(from === null ? {} : { ExclusiveStartKey: from }),
         }),
     ),
+  // Without its units, of which dynalite takes half for a consistent one.
+  fc.constant(new ScanCommand({ TableName: TABLE, ConsistentRead: true })),
   fc
     .uniqueArray(key, { minLength: 1, selector: (k) => k.s.S })
     .map(

@@ -65,26 +65,36 @@ async function finds(
   return { found: false, text: `not within ${seeds} seeds` };
 }
 
+function chosen(only: string | undefined): readonly Mutation[] {
+  const found = MUTATIONS.filter(({ name }) => only === undefined || name.includes(only));
+  if (found.length === 0) throw new Error(`No mutation has ${JSON.stringify(only)} in its name.`);
+  return found;
+}
+
 const folder = await mkdtemp(join(tmpdir(), 'simulation-'));
 let wrong = 0;
+let judged = 0;
 try {
   const only = process.argv[2];
-  // Without a mutation nothing may be found, or every mutation would be.
-  const control = join(folder, 'control.mjs');
-  await bundle(undefined, control);
-  const { found, text } = await finds(control, SEEDS);
-  if (found) throw new Error(`The code as it is fails: ${text}`);
-  for (const mutation of MUTATIONS.filter(({ name }) => only === undefined || name.includes(only))) {
+  if (only === undefined) {
+    // Without a mutation nothing may be found, or every mutation would be.
+    const control = join(folder, 'control.mjs');
+    await bundle(undefined, control);
+    const { found, text } = await finds(control, SEEDS);
+    if (found) throw new Error(`The code as it is fails: ${text}`);
+  }
+  for (const mutation of chosen(only)) {
     const file = join(folder, 'mutant.mjs');
     await bundle(mutation, file);
     const { found, text } = await finds(file, SEEDS);
     // A belt that the simulation cuts through is a bug in our reasons, which must be known as well.
     const right = found === (mutation.belt === undefined);
+    judged++;
     if (!right) wrong++;
     console.log(`${right ? 'ok   ' : 'WRONG'} ${found ? 'found' : 'belt '}  ${mutation.name}: ${text}`);
   }
 } finally {
   await rm(folder, { recursive: true });
 }
-console.log(`${MUTATIONS.length - wrong} passed, ${wrong} failed`);
+console.log(`${judged - wrong} passed, ${wrong} failed`);
 process.exit(wrong === 0 ? 0 : 1);

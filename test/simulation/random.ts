@@ -30,4 +30,10 @@ export class Random {
     if (value === undefined) throw new Error('There is nothing to pick from.');
     return value;
   }
+
+  /** The same values in another order. */
+  shuffled<T>(values: readonly T[]): T[] {
+    const rest = [...values];
+    return values.flatMap(() => rest.splice(Math.floor(this.next() * rest.length), 1));
+  }
 }

@@ -1,4 +1,6 @@
 /** Instances of the service as processes that can be killed, and the network in front of them. */
+
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type App, createApp } from '../../functions/http/app.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
 import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
@@ -13,8 +15,12 @@ import type { Process, World } from './world.ts';
 
 export const TABLES = { heads: 'Heads', contents: 'Contents', shards: 2 } as const;
 
+/** The table of heads as it was at an earlier time, which DynamoDB restores under another name. */
+export const RESTORED_HEADS = 'HeadsRestored';
+
 export const SHAPES: Readonly<Record<string, TableShape>> = {
   [TABLES.heads]: { ...HEADS_KEY, stream: true },
+  [RESTORED_HEADS]: HEADS_KEY,
   [TABLES.contents]: { ...CONTENTS_KEY, ttl: CONTENTS_TTL },
 };
 
@@ -30,12 +36,13 @@ export class Service {
   /** Errors that no caller may cause: what the log has at level error, apart from the store being away. */
   readonly errors: string[] = [];
   #started = 0;
+  #paused = false;
 
   constructor(
     private readonly world: World,
     private readonly model: DynamoDbModel,
     private readonly faults: Faults,
-    count: number,
+    private readonly count: number,
   ) {
     for (let i = 0; i < count; i++) this.#start();
   }
@@ -49,9 +56,31 @@ export class Service {
     this.world.schedule(this.world.random01.integer(0, 500), this.world.nature, () => this.#start());
   }
 
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Ends every instance, and starts none until `resume`. */
+  pause(): void {
+    this.#paused = true;
+    for (const instance of this.instances.splice(0)) instance.alive = false;
+    this.world.note('The service is paused.');
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.world.note('The service is resumed.');
+    for (let i = 0; i < this.count; i++) this.#start();
+  }
+
+  /** What a process that is no instance sends to the database, as an operator's command. */
+  client(): DynamoDBClient {
+    return simulatedClient(this.world, this.model, this.faults);
+  }
+
   /** A store for a process that is no instance: the sweeper. */
   storeFor(): Store {
-    return storeOn(simulatedClient(this.world, this.model, this.faults), TABLES);
+    return storeOn(this.client(), TABLES);
   }
 
   /** `fetch` of a client process. */
@@ -90,6 +119,7 @@ export class Service {
     });
 
   #start(): void {
+    if (this.#paused) return;
     const { world } = this;
     const name = `instance ${++this.#started}`;
     const telemetry: Telemetry = {

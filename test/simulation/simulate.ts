@@ -8,9 +8,11 @@ import { EventPath } from './events.ts';
 import { Faults } from './faults.ts';
 import type { Entry } from './history.ts';
 import { faultsOf } from './judge.ts';
+import { planRestoration } from './restoration.ts';
 import { Service, SHAPES, TABLES } from './service.ts';
 import { variantOf } from './snapshots.ts';
 import { type Process, World } from './world.ts';
+import { CLUSTERS as WRITTEN_BEFORE, writeBefore } from './written-before.ts';
 
 export interface Outcome {
   readonly seed: number;
@@ -61,7 +63,16 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
   const silentUntilMs = new Map<string, number>();
   let ending = false;
   const process = (name: string): Process => ({ name, alive: true, skewMs: random01.integer(-100, 100) });
-  const clusterIds = ['a', 'b', 'c'].slice(0, random01.integer(1, 3));
+  // Some worlds begin with what an older version wrote.
+  const isOld = random01.chance(0.15);
+  const clusterIds = (isOld ? random01.shuffled(WRITTEN_BEFORE) : ['a', 'b', 'c']).slice(
+    0,
+    random01.integer(1, 3),
+  );
+  if (isOld) history.push(...writeBefore(model, clusterIds));
+  // In some the table of heads is lost once, and restored.
+  if (random01.chance(0.15))
+    planRestoration({ ...deps, model }, (0.3 + random01.next() * 0.5) * untilMs * pace);
   const agents = clusterIds.flatMap((clusterId) =>
     Array.from({ length: random01.pick([1, 1, 2]) }, (_, i) => {
       const by = process(`agent ${i + 1} of ${clusterId}`);
@@ -117,6 +128,7 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
     10_000,
     () => ending,
     async () => {
+      if (service?.paused === true) return;
       await sweep({ heads, shards: TABLES.shards, telemetry: QUIET }, MEMBERSHIP, Date.now());
     },
   );

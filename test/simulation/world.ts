@@ -5,8 +5,8 @@
 import { type Host, setHost, settle } from './host.ts';
 import { Random } from './random.ts';
 
-/** 2026-01-01T00:00:00Z. */
-export const START_MS = 1_767_225_600_000;
+/** 2026-12-01T01:53:20Z, half an hour after the items of `written-before.ts` were written. */
+export const START_MS = 1_796_090_000_000;
 
 /** A process or a machine: it can die, and its clock may be off. */
 export interface Process {
