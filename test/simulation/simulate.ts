@@ -112,7 +112,8 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
     repeat(
       world,
       by,
-      1_500 * pace,
+      // One that asks rarely misses what comes and goes meanwhile.
+      random01.pick([1_500, 15_000]) * pace,
       () => ending,
       async () => {
         await pull(deps, by, replica);

@@ -46,8 +46,7 @@ export function eventOf(span: Span, announceRefreshes: boolean): OutgoingEvent |
   const detailType = detailTypeOf(span);
   if (detailType === undefined || (detailType === 'Cluster Refreshed' && !announceRefreshes))
     return undefined;
-  const { clusterId, before, after } = span;
-  const latest = after ?? before;
+  const { clusterId, before, after, latest } = span;
   if (latest === undefined) return undefined;
   const accelerators = acceleratorChanges(before, after);
   const change = create(ClusterChangeSchema, {

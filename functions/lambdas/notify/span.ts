@@ -14,6 +14,8 @@ export interface Span {
   readonly before?: Head;
   /** Absent where there is none any more. */
   readonly after?: Head;
+  /** The last head that there was: `after`, or what was there until it was removed. */
+  readonly latest?: Head;
   /** In order, each kind once. Empty where nothing happened that concerns anybody. */
   readonly changes: readonly Kind[];
   /** Of the last omission in it, or the one that it ended. */
@@ -41,11 +43,13 @@ export function spansOf(moves: readonly HeadMove[]): readonly Span[] {
 
 function extended(span: Span | undefined, move: HeadMove): Span {
   const before = span === undefined ? move.before : span.before;
+  const latest = move.after ?? move.before ?? span?.latest;
   const reason = reasonOf(move) ?? span?.reason;
   return {
     clusterId: move.clusterId,
     ...(before === undefined ? {} : { before }),
     ...(move.after === undefined ? {} : { after: move.after }),
+    ...(latest === undefined ? {} : { latest }),
     changes: [...new Set([...(span?.changes ?? []), ...changesOf(move)])],
     ...(reason === undefined ? {} : { reason }),
     firstSequenceNumber: span?.firstSequenceNumber ?? move.sequenceNumber,

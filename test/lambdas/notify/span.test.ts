@@ -78,6 +78,14 @@ describe('A span', () => {
     expect(span?.reason).toBe('deleted');
   });
 
+  it('has the last head that there was, also if the cluster is retired at its end', () => {
+    const first = headOf();
+    const last = pushed(first, 3n, 'c');
+    const span = spanOf(first, last, omitted(last), undefined);
+    expect(span?.after).toBeUndefined();
+    expect(span?.latest).toMatchObject({ highWater: 3n, omission: { reason: 'silent' } });
+  });
+
   it('tells of a cluster that came back after it was retired as one that was published', () => {
     const head = headOf();
     const moves = movesOf(recordsOf([head, omitted(head), undefined, pushed(head, 2n, 'b')])).slice(2);
