@@ -32,6 +32,7 @@ export class MapReader {
   readonly #loads: ContentLoader;
   /** The heads of the last read, which say what the cache need not keep. */
   #latest: readonly Head[] | undefined;
+  #included: readonly Head[] = [];
 
   constructor(
     private readonly store: Store,
@@ -42,17 +43,21 @@ export class MapReader {
     this.#loads = new ContentLoader((refs) => store.contents.read(refs));
   }
 
-  /** Every known cluster, in order of id. */
+  /** Every known cluster, in order of id; the same array for as long as nothing changes. */
   async allHeads(): Promise<readonly Head[]> {
     const { heads, unreadable } = await this.#heads.get();
     for (const error of unreadable) this.#leaveOut(error.clusterId, error);
-    this.#latest = heads;
-    return heads;
+    if (!sameElements(heads, this.#latest)) {
+      this.#latest = heads;
+      this.#included = heads.filter((head) => head.omission === undefined);
+    }
+    return this.#latest ?? heads;
   }
 
-  /** The clusters in the map. */
+  /** The clusters in the map; the same array for as long as nothing changes. */
   async includedHeads(): Promise<readonly Head[]> {
-    return (await this.allHeads()).filter((head) => head.omission === undefined);
+    await this.allHeads();
+    return this.#included;
   }
 
   /** The entries of an answer, body, counter and time of each from one and the same head. */
@@ -170,6 +175,15 @@ export function versionOf(head: Head): ClusterVersion {
   return { clusterId: head.clusterId, counter: head.highWater, collectedAtNanos: head.collectedAtNanos };
 }
 
+const versions = new WeakMap<readonly Head[], readonly ClusterVersion[]>();
+
+/** Where the clusters stand in the clock; the same array for the same heads. */
+export function versionsOf(heads: readonly Head[]): readonly ClusterVersion[] {
+  const known = versions.get(heads) ?? heads.map(versionOf);
+  versions.set(heads, known);
+  return known;
+}
+
 /** What filters look at. */
 export function filterFacts(head: Head): FilterFacts {
   return {
@@ -180,4 +194,8 @@ export function filterFacts(head: Head): FilterFacts {
     acceleratorModels: head.accelerators.map((a) => a.model),
     acceleratorModelsCut: head.omittedModels > 0,
   };
+}
+
+function sameElements<T>(values: readonly T[], others: readonly T[] | undefined): boolean {
+  return values.length === others?.length && values.every((value, index) => value === others[index]);
 }

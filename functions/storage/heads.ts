@@ -8,7 +8,6 @@ import {
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
-  QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { inIdOrder } from '../core/map/entry.ts';
 import { HeadConflictError, TombstoneError } from './errors.ts';
@@ -20,8 +19,10 @@ import {
   type Item,
   tombstoneFromItem,
   tombstoneToItem,
-  UnreadableHeadError,
+  type UnreadableHeadError,
 } from './head-item.ts';
+import { ParsedHeads } from './parsed-heads.ts';
+import { queryPage } from './query-json.ts';
 import { RefusalStore } from './refusals.ts';
 import { FLOOR_KEY, HEADS_KEY, headPartition, retiredPartition, shardOf, type Tables } from './tables.ts';
 
@@ -34,6 +35,7 @@ export interface AllHeads {
 export class HeadStore {
   /** The last refused pushes, in partitions of the same table. */
   readonly refusals: RefusalStore;
+  readonly #parsed = new ParsedHeads();
 
   constructor(
     private readonly client: DynamoDBClient,
@@ -73,14 +75,14 @@ export class HeadStore {
     return { heads: inIdOrder(heads), unreadable: shards.flatMap((s) => s.unreadable) };
   }
 
-  /** The heads of one shard. */
+  /** The heads of one shard. A head that is as it was at the last read is the same object. */
   async readShard(shard: number): Promise<AllHeads> {
-    const heads: Head[] = [];
-    const unreadable: UnreadableHeadError[] = [];
+    const items: string[] = [];
     let from: Item | undefined;
     do {
-      const page = await this.client.send(
-        new QueryCommand({
+      const page = await queryPage(
+        this.client,
+        {
           TableName: this.tables.heads,
           ConsistentRead: true,
           // "shard" is one of DynamoDB's reserved words.
@@ -88,19 +90,13 @@ export class HeadStore {
           ExpressionAttributeNames: { '#shard': HEADS_KEY.partition },
           ExpressionAttributeValues: { ':shard': { S: headPartition(shard) } },
           ...(from === undefined ? {} : { ExclusiveStartKey: from }),
-        }),
+        },
+        (text) => this.#parsed.isKnown(shard, text),
       );
-      for (const item of page.Items ?? []) {
-        try {
-          heads.push(headFromItem(item));
-        } catch (error) {
-          if (!(error instanceof UnreadableHeadError)) throw error;
-          unreadable.push(error);
-        }
-      }
-      from = page.LastEvaluatedKey;
+      items.push(...page.items);
+      from = page.lastKey;
     } while (from !== undefined);
-    return { heads, unreadable };
+    return this.#parsed.parse(shard, items);
   }
 
   /**

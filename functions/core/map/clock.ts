@@ -15,19 +15,35 @@
 import { createHash } from 'node:crypto';
 import type { WireFormat } from '../snapshot/decode.ts';
 import { type ClusterVersion, inIdOrder } from './entry.ts';
-import { FILTER_FIELDS, type MapFilter, normalFilter } from './filter.ts';
+import { FILTER_FIELDS, isWholeMap, type MapFilter, normalFilter } from './filter.ts';
 
 const DOMAIN = 'resource-map clock 1\n';
 
 const FORMAT_SUFFIX: Readonly<Record<WireFormat, string>> = { protobuf: 'pb', json: 'json' };
 
+/** Of the whole map, by the array of its clusters: it is asked for at every request, and changes with the array. */
+const wholeMapEtags = new WeakMap<readonly object[], Map<WireFormat, string>>();
+
 /**
- * @param versions the included clusters that match the filter, in any order, each once
+ * @param versions the included clusters that match the filter, in any order, each once; not changed later
  * @param filter in any order
  * @returns the entity tag, as it stands in the ETag header: `W/"<43 characters of base64url>.pb"`
  *   or `.json`
  */
 export function clockEtag(
+  versions: readonly Pick<ClusterVersion, 'clusterId' | 'counter'>[],
+  filter: MapFilter,
+  format: WireFormat,
+): string {
+  if (!isWholeMap(filter)) return digestOf(versions, filter, format);
+  const known = wholeMapEtags.get(versions) ?? new Map<WireFormat, string>();
+  wholeMapEtags.set(versions, known);
+  const etag = known.get(format) ?? digestOf(versions, filter, format);
+  known.set(format, etag);
+  return etag;
+}
+
+function digestOf(
   versions: readonly Pick<ClusterVersion, 'clusterId' | 'counter'>[],
   filter: MapFilter,
   format: WireFormat,

@@ -28,13 +28,18 @@ export interface FilterFacts {
   readonly acceleratorModelsCut: boolean;
 }
 
+/** Whether the filter has no condition. */
+export function isWholeMap(filter: MapFilter): boolean {
+  return FILTER_FIELDS.every((field) => filter[field].length === 0);
+}
+
 /** Those of the heads that match; the heads themselves where there is no condition. */
 export function narrow<H>(
   heads: readonly H[],
   filter: MapFilter,
   factsOf: (head: H) => FilterFacts,
 ): readonly H[] {
-  if (FILTER_FIELDS.every((field) => filter[field].length === 0)) return heads;
+  if (isWholeMap(filter)) return heads;
   const matches = matcher(filter);
   return heads.filter((head) => matches(factsOf(head)));
 }

@@ -11,7 +11,7 @@ import type { WireFormat } from '../snapshot/decode.ts';
 import { compareUtf8 } from '../utf8-order.ts';
 import { clockEtag } from './clock.ts';
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';
-import { type FilterFacts, type MapFilter, matcher } from './filter.ts';
+import { type FilterFacts, type MapFilter, narrow } from './filter.ts';
 
 /** What sync needs to know of a cluster that is in the map. */
 export interface SyncHead extends ClusterVersion, FilterFacts {
@@ -78,7 +78,7 @@ const VERSION_BYTES = 32;
  */
 export function planSync<H extends SyncHead>(request: SyncInput<H>): SyncPlan<H> {
   const { callerClock, filter, format, maxBytes, snapshotBytes } = request;
-  const heads = request.heads.filter(matcher(filter));
+  const heads = narrow(request.heads, filter, (head) => head);
 
   const differing: H[] = [];
   const refreshed: H[] = [];

@@ -9,7 +9,7 @@ import { encodePieces, type SendOptions, sendEncoded } from '../../http/send-pie
 import type { ChangeSignal } from '../../http/wait.ts';
 import type { WaitLimiter } from '../../http/wait-limiter.ts';
 import { FilterFactsReader } from '../../reading/filter-facts.ts';
-import { entryOf, type MapReader, versionOf } from '../../reading/map-reader.ts';
+import { entryOf, type MapReader, versionsOf } from '../../reading/map-reader.ts';
 import { filterOf, notModified, waitOptionsOf, wantedForm } from './map-request.ts';
 import type { ResponseCache } from './response-cache.ts';
 
@@ -31,7 +31,7 @@ export function mapRoute(app: App, { map, responses, changes, waits, maxResponse
     const look = async () => {
       const included = await map.includedHeads();
       const heads = narrow(included, filter, await facts.read(included, filter));
-      return { heads, etag: clockEtag(heads.map(versionOf), filter, wanted.format) };
+      return { heads, etag: clockEtag(versionsOf(heads), filter, wanted.format) };
     };
     const { heads, etag } = await waits.pollUntil(
       c.get('principal'),
@@ -54,7 +54,7 @@ export function mapRoute(app: App, { map, responses, changes, waits, maxResponse
 
     const { readable, contents } = await map.readContents(heads, wanted);
     // What could not be read is not in the map, and so not in its etag.
-    const sentEtag = readable === heads ? etag : clockEtag(readable.map(versionOf), filter, wanted.format);
+    const sentEtag = readable === heads ? etag : clockEtag(versionsOf(readable), filter, wanted.format);
     if (isKnown(sentEtag)) return notModified(c, sentEtag, headers);
     const entries = readable.map((head) => entryOf(head, contents));
     const splice = wanted.format === 'protobuf' ? spliceMapProtobuf : spliceMapJson;
@@ -68,7 +68,7 @@ export function mapRoute(app: App, { map, responses, changes, waits, maxResponse
     const wanted = wantedForm(c);
     const isKnown = knownRepresentations(c);
     const included = await map.includedHeads();
-    const versions = narrow(included, filter, await facts.read(included, filter)).map(versionOf);
+    const versions = versionsOf(narrow(included, filter, await facts.read(included, filter)));
     const etag = clockEtag(versions, filter, wanted.format);
     if (isKnown(etag)) return notModified(c, etag);
     const splice = wanted.format === 'protobuf' ? spliceClockProtobuf : spliceClockJson;

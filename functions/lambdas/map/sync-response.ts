@@ -1,5 +1,5 @@
 /** Answers a sync: plans it over the heads, and reads the bodies that the plan sends. */
-import type { FilterFacts, MapFilter } from '../../core/map/filter.ts';
+import { type FilterFacts, isWholeMap, type MapFilter } from '../../core/map/filter.ts';
 import { planSync, type SyncHead, type SyncResult } from '../../core/map/sync.ts';
 import type { FilterFactsReader } from '../../reading/filter-facts.ts';
 import { type ContentFormat, entryOf, type MapReader, versionOf } from '../../reading/map-reader.ts';
@@ -25,11 +25,10 @@ export async function syncResponse(
 ): Promise<SyncResult> {
   let heads = await map.includedHeads();
   for (;;) {
-    const factsOf = await facts.read(heads, query.filter);
     const plan = planSync<PlannedHead>({
       ...query,
       format: form.format,
-      heads: heads.map((head) => plannedHead(head, factsOf(head))),
+      heads: await plannedHeads(heads, facts, query.filter),
       snapshotBytes: ({ head }) => map.bodyBytes(head, form.format) + ENTRY_BYTES,
     });
     const sent = plan.changed.map(({ head }) => head);
@@ -48,6 +47,22 @@ export function reportsNothing(response: SyncResult): boolean {
 
 interface PlannedHead extends SyncHead {
   readonly head: Head;
+}
+
+/** Those of the whole map, by the array of its heads, which is the same until something changes. */
+const wholeMap = new WeakMap<readonly Head[], readonly PlannedHead[]>();
+
+async function plannedHeads(
+  heads: readonly Head[],
+  facts: FilterFactsReader,
+  filter: MapFilter,
+): Promise<readonly PlannedHead[]> {
+  const known = isWholeMap(filter) ? wholeMap.get(heads) : undefined;
+  if (known !== undefined) return known;
+  const factsOf = await facts.read(heads, filter);
+  const planned = heads.map((head) => plannedHead(head, factsOf(head)));
+  if (isWholeMap(filter)) wholeMap.set(heads, planned);
+  return planned;
 }
 
 function plannedHead(head: Head, facts: FilterFacts): PlannedHead {
