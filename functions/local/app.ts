@@ -75,7 +75,7 @@ export function localApp({
   const claims = { ledgers, settings: claimSettings };
   capacityRoutes(app, { ...common, store, claims });
   claimRoutes(app, { ...common, store, ...claims, changes: waiters });
-  bundleRoutes(app, { ...common, store, pools, catalogue });
+  bundleRoutes(app, { ...common, store, pools, catalogue, claims: { ...claims, now: common.now } });
   poolRoutes(app, { ...common, pools });
   connectRoutes(app);
   eventRoutes(app, bus);

@@ -31,7 +31,12 @@ const { table, settings } = claimsFromEnvironment(process.env);
 const ledgers = new LedgerStore(dynamo, table);
 capacityRoutes(app, { ...responses, now: Date.now, claims: { ledgers, settings } });
 claimRoutes(app, { ...responses, now: Date.now, ledgers, settings, changes: new ChangeSignal() });
-bundleRoutes(app, { ...responses, pools, catalogue: catalogueFromEnvironment(process.env) });
+bundleRoutes(app, {
+  ...responses,
+  pools,
+  catalogue: catalogueFromEnvironment(process.env),
+  claims: { ledgers, settings, now: Date.now },
+});
 poolRoutes(app, { pools, telemetry, maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES });
 
 connectRoutes(app);

@@ -46,7 +46,14 @@ export const BUNDLE_OPERATIONS = {
     summary: 'Ask where bundles would land now',
     description:
       'Bundles are placed one after the other, each on what those before it have left. Pools and nodes in the request ' +
-      'are taken instead of the configured pools and the map. Nothing is reserved.',
+      'are taken instead of the configured pools and the map. Live claims come first, as demand does. Nothing is reserved.',
+    query: [
+      {
+        name: 'claims',
+        description: 'Whether what live claims hold is subtracted, which it is as a rule.',
+        schema: { type: 'string', enum: ['subtract', 'ignore'] },
+      },
+    ],
     headers: ['AcceptEncoding'],
     body: PlanRequestSchema,
     example: { bundles: [BUNDLE] },

@@ -9,6 +9,7 @@ import { validateBundle } from '../../core/bundle/validate/validate.ts';
 import { readOnePool } from '../../core/bundle/wire/read-pool.ts';
 import { readPlanRequest, readValidateRequest } from '../../core/bundle/wire/read-request.ts';
 import { planMessage, validationMessage } from '../../core/bundle/wire/write-plan.ts';
+import type { ClaimSettings } from '../../core/claims/evaluate.ts';
 import {
   ValidateBundleRequestSchema,
   ValidationResultSchema,
@@ -20,9 +21,12 @@ import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';
+import { ClaimReader } from '../../reading/claim-reader.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
+import type { LedgerStore } from '../../storage/ledgers.ts';
 import type { PoolStore } from '../../storage/pools.ts';
+import { ignoresClaims } from './capacity-query.ts';
 import { type MapNodes, NodesReader } from './nodes-reader.ts';
 import { RequestQueue } from './request-queue.ts';
 import { sendMessage } from './send-message.ts';
@@ -39,6 +43,16 @@ export interface BundleDeps {
   readonly telemetry: Telemetry;
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
   readonly maxResponseBytes?: number;
+  /** Claims that come before what is planned; absent: there are none. */
+  readonly claims?: BundleClaims;
+}
+
+/** What claims are read from and by. */
+export interface BundleClaims {
+  readonly ledgers: LedgerStore;
+  readonly settings: ClaimSettings;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 const BUNDLE_LIMITS: BodyLimits = {
@@ -48,9 +62,13 @@ const BUNDLE_LIMITS: BodyLimits = {
 
 export function bundleRoutes(
   app: App,
-  { store, pools, catalogue, telemetry, maxResponseBytes }: BundleDeps,
+  { store, pools, catalogue, telemetry, maxResponseBytes, claims }: BundleDeps,
 ): void {
   const nodes = new NodesReader(store, telemetry);
+  const behind =
+    claims === undefined
+      ? undefined
+      : { ...claims, reader: new ClaimReader(store, claims.ledgers, telemetry, claims.settings) };
   const places = new RequestQueue(MAX_PLANS_AT_ONCE, MAX_BYTES_WAITING);
   const configuredPools = async (): Promise<readonly Pool[]> =>
     (await pools.list()).map(({ pool }) => readOnePool(pool));
@@ -76,7 +94,8 @@ export function bundleRoutes(
   });
 
   app.post('/v1/bundles/plan', async (c) => {
-    refuseUnknownParameters(c, []);
+    refuseUnknownParameters(c, ['claims']);
+    const before = ignoresClaims(c) ? undefined : behind;
     const { format } = responseFormat(c);
     const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS, mayBeEmpty: true });
     const { bundles, services, pools: given, candidates } = readPlanRequest(request);
@@ -84,7 +103,7 @@ export function bundleRoutes(
     const { signal } = c.req.raw;
     const planned = await places.hold({ bytes: c.get('memory').held, signal }, async () => {
       const [map, pools] = await Promise.all([
-        candidates === undefined ? nodes.read(format) : undefined,
+        candidates === undefined ? nodes.read(format, before) : undefined,
         given ?? configuredPools(),
       ]);
       const request = {

@@ -224,7 +224,10 @@ function describeOwed(nodes: readonly Inspected[]): string {
   const owed = [...new Set(nodes.flatMap((node) => node.class.owed ?? []))];
   const shown = owed
     .slice(0, NODE_TYPES_SHOWN)
-    .map(({ owed: { pods }, nodeType }) => `demand comes first on ${nodeType}: ${describePods(pods)}`);
+    .map(
+      ({ owed: { pods, claimed }, nodeType }) =>
+        `${claimed ? 'demand and claims come' : 'demand comes'} first on ${nodeType}: ${describePods(pods)}`,
+    );
   const more = owed.length - shown.length;
   return `${shown.join('; ')}${more > 0 ? `; and on ${more} node types more` : ''}`;
 }

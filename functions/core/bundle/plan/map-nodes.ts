@@ -12,9 +12,11 @@ import {
   type NodeTypeCapacity,
   PurchaseModelSchema,
 } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
+import type { Taken } from '../../capacity/fit/room.ts';
 import { headroomNodes } from '../../capacity/view/headroom.ts';
 import { NOTHING_OWED, type Owed, owedOn } from '../../capacity/view/owed.ts';
-import { clusterView, type TargetView } from '../../capacity/view/view.ts';
+import { targetKey } from '../../capacity/view/pods.ts';
+import { type ClusterView, clusterView, type TargetView } from '../../capacity/view/view.ts';
 import { MAP_ACCELERATOR } from '../model/capabilities.ts';
 import type { InstanceCatalogue } from '../model/catalogue.ts';
 import type { Capability, NodeProfile, Pool, PoolDescriptor } from '../model/model.ts';
@@ -78,8 +80,20 @@ function derivedOf(target: TargetView | undefined): Pick<NodeTypeNodes, 'owed' |
   return { owed: owedOn(target), mayGrow: (target.pendingNodes ?? 0) > 0 || headroom !== 0 };
 }
 
-function targetKey(poolId: string, nodeTypeId: string): string {
-  return JSON.stringify([poolId, nodeTypeId]);
+/**
+ * The same nodes with claims before everything that is planned.
+ *
+ * @param view of the same snapshot, without the demand of chains that claims hold already
+ * @param taken pods of claims, by targets of the view
+ */
+export function nodesBehindClaims({ targets }: ClusterNodes, view: ClusterView, taken: Taken): ClusterNodes {
+  const views = new Map(view.targets.map((target) => [targetKey(target.poolId, target.nodeTypeId), target]));
+  return {
+    targets: targets.map((nodes) => {
+      const target = views.get(targetKey(nodes.place.poolId, nodes.place.nodeTypeId));
+      return target === undefined ? nodes : { ...nodes, owed: owedOn(target, taken.get(target)) };
+    }),
+  };
 }
 
 /** Every node of the clusters, as far as there are any at present. */

@@ -106,7 +106,7 @@ export function stepsReached(maxSteps: number): OpenReason {
 export function demandOpen({ owed, nodeType }: OwedNodes): OpenReason {
   return {
     filter: 'demand',
-    message: `It is undecided whether the demand that comes first on ${nodeType} (${describePods(owed.pods)}) leaves room: packing it reached its bound on work.`,
+    message: `It is undecided whether ${owed.claimed ? 'demand and claims that come' : 'the demand that comes'} first on ${nodeType} (${describePods(owed.pods)}) leave${owed.claimed ? '' : 's'} room: packing it reached its bound on work.`,
   };
 }
 

@@ -9,7 +9,7 @@ import { pack } from '../packing/pack.ts';
 import type { BinClass, ItemClass, PackedBins, PackingOutcome } from '../packing/problem.ts';
 import type { Work } from '../packing/work.ts';
 import { EMPTY, type Histogram, plus } from '../view/histogram.ts';
-import { type Owed, owedOn } from '../view/owed.ts';
+import { holdsOwed, type Owed, owedOn } from '../view/owed.ts';
 import { responseOf } from '../view/served-demand.ts';
 import type { TargetView } from '../view/view.ts';
 import type { Candidate } from './candidate.ts';
@@ -166,6 +166,14 @@ export function wholeDemandOn({ demand }: TargetView): Histogram {
   return plus(demand.pending, demand.reserved);
 }
 
+/**
+ * Whether a target is too small for what comes first on it: nodes went from under confirmed claims. It takes
+ * nothing new then, and says nothing of the candidate's other targets.
+ */
+export function isOverfull(freeNodes: Histogram, owed: Owed, work: Work): boolean {
+  return owed.claimed && holdsOwed(freeNodes, owed, work) === 'no';
+}
+
 /** How many chains fit on the nodes there are, and the packing of as many as were asked for. */
 export interface RoomResult {
   readonly bounds: Bounds;
@@ -184,9 +192,16 @@ export function presentRoom(candidate: Candidate, asked: number, taken: Taken, w
   if (candidate.classes.some(({ targets }) => targets.length === 0)) {
     return { bounds: { atLeast: 0, atMost: 0 }, witness: undefined };
   }
-  const bins = presentBins(candidate);
-  const used = usedTargets(candidate).flatMap((index) => candidate.targets[index] ?? []);
-  const owed = new Map(used.map((target): [TargetView, Owed] => [target, owedOn(target, taken.get(target))]));
+  const owed = new Map<TargetView, Owed>();
+  const full = new Set<number>();
+  for (const index of usedTargets(candidate)) {
+    const target = candidate.targets[index];
+    if (target === undefined) continue;
+    const ofTarget = owedOn(target, taken.get(target));
+    if (isOverfull(target.occupancy.freeNodes, ofTarget, work)) full.add(index);
+    else owed.set(target, ofTarget);
+  }
+  const bins = presentBins(candidate).filter(({ target }) => !full.has(target));
   const uncertain = [...owed.values()].some(({ undecided }) => undecided);
   const room = new Room(
     candidate,

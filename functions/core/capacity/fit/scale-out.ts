@@ -17,6 +17,7 @@ import type { TargetView } from '../view/view.ts';
 import type { Candidate } from './candidate.ts';
 import { compareNewNodes, type NewNodes } from './new-nodes.ts';
 import {
+  isOverfull,
   MAX_CHAINS,
   presentBins,
   Room,
@@ -245,14 +246,27 @@ class Growth {
     const kept = this.#rooms.get(key);
     if (kept !== undefined) return kept;
     let uncertain = false;
+    const full = new Set<number>();
     const items = usedTargets(this.candidate).flatMap((index) => {
       const target = this.#target(index);
       if (target === undefined) return [];
-      const owed = owedOn(this.#grownTarget(target, newNodes.get(index) ?? 0), this.taken.get(target));
+      const added = newNodes.get(index) ?? 0;
+      const owed = owedOn(this.#grownTarget(target, added), this.taken.get(target));
+      if (isOverfull(withNewNodes(target, added), owed, this.work)) {
+        full.add(index);
+        return [];
+      }
       if (owed.undecided) uncertain = true;
       return [...owed.pods].map(([size, count]) => ({ size, count, targets: [index] }));
     });
-    const grown = new GrownRoom(new Room(this.candidate, this.#bins(newNodes), items), uncertain);
+    const grown = new GrownRoom(
+      new Room(
+        this.candidate,
+        this.#bins(newNodes).filter(({ target }) => !full.has(target)),
+        items,
+      ),
+      uncertain,
+    );
     if (this.#rooms.size < MAX_SETS) this.#rooms.set(key, grown);
     return grown;
   }

@@ -18,14 +18,20 @@ export interface Owed {
    * behind them is a yes, and a no is undecided.
    */
   readonly undecided: boolean;
+  /** Whether claims are among the pods, beside demand. */
+  readonly claimed: boolean;
 }
 
-export const NOTHING_OWED: Owed = { pods: EMPTY, undecided: false };
+export const NOTHING_OWED: Owed = { pods: EMPTY, undecided: false, claimed: false };
 
-/** The target's demand, as far as its nodes can serve it, and `taken`: further pods that come before. */
+/** The target's demand, as far as its nodes can serve it, and `taken`: further pods that come before, those of claims. */
 export function owedOn({ demand, served }: TargetView, taken: Histogram = EMPTY): Owed {
   const { pending, reserved } = served.undecided ? demand : served;
-  return { pods: plus(plus(pending, reserved), taken), undecided: served.undecided };
+  return {
+    pods: plus(plus(pending, reserved), taken),
+    undecided: served.undecided,
+    claimed: taken.size > 0,
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type ShapeFit,
 } from '../../../../functions/core/capacity/fit/fit.ts';
 import { parseFitRequest } from '../../../../functions/core/capacity/fit/parse-fit-request.ts';
+import type { Taken } from '../../../../functions/core/capacity/fit/room.ts';
 import { targetMatcher } from '../../../../functions/core/capacity/view/filter.ts';
 import type { DatedView } from '../../../../functions/core/capacity/view/target-row.ts';
 import { atOnce } from '../../../../functions/core/stepwise.ts';
@@ -29,6 +30,17 @@ export function pods(...counts: readonly number[]): PodInit[] {
 export function ask(clusters: readonly DatedView[], ...shapes: readonly ShapeInit[]): readonly ShapeFit[] {
   const request = parseFitRequest(create(FitRequestSchema, { shapes: [...shapes] }));
   return atOnce(evaluateShapes(request.shapes, clusters, targetMatcher(request.filter), plentyOfWork()));
+}
+
+/** The answer for one shape behind pods that claims hold. */
+export function askBehind(
+  clusters: readonly DatedView[],
+  taken: Taken,
+  shape: ShapeInit,
+): ShapeFit | undefined {
+  const request = parseFitRequest(create(FitRequestSchema, { shapes: [shape] }));
+  const accepts = targetMatcher(request.filter);
+  return atOnce(evaluateShapes(request.shapes, clusters, accepts, plentyOfWork(), taken))[0];
 }
 
 /** The answer for one shape. */

@@ -149,7 +149,8 @@ export type PlanResponse = Message<"resourcemap.bundle.v1.PlanResponse"> & {
   services: NodeServicePlan[];
 
   /**
-   * ETag of the map that this was computed over; empty where no map was read.
+   * ETag of the map that this was computed over; empty where no map was read. With live claims it is over
+   * them, too, and so not that of the map alone.
    *
    * @generated from field: string etag = 3;
    */
