@@ -3,7 +3,7 @@
  * the stack and the tests all walk this table, so that none of them can forget one.
  */
 
-/** The folder of a function under `functions/lambdas/`, and its name wherever one is needed. */
+/** The name of a function, wherever one is needed. */
 export type FunctionName = keyof typeof FUNCTIONS;
 
 /** A table of {@link Data}. */
@@ -44,6 +44,17 @@ export const FUNCTIONS = {
     entry: 'functions/lambdas/map/handler.ts',
     description: 'Serves the map and the status of each cluster',
     // Bodies are kept between requests, and an answer is spliced from them in memory.
+    memoryMb: ONE_CORE_MB,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+    tableActions: {
+      heads: ['dynamodb:GetItem', 'dynamodb:Query'],
+      bodies: ['dynamodb:BatchGetItem'],
+      trust: ['dynamodb:GetItem'],
+    },
+  },
+  wait: {
+    entry: 'functions/lambdas/map/wait-handler.ts',
+    description: 'Holds responses for who waits until the map changes',
     memoryMb: ONE_CORE_MB,
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,
     tableActions: {

@@ -23,6 +23,8 @@ export const ROUTES: readonly Route[] = [
   { method: 'POST', path: '/v1/map/sync', function: 'map', rate: 'reads' },
   { method: 'GET', path: '/metrics', function: 'map', rate: 'reads' },
   { method: 'GET', path: '/metrics/capacity', function: 'plan', rate: 'reads' },
+  { method: 'GET', path: '/v1/wait/map', function: 'wait', rate: 'reads' },
+  { method: 'POST', path: '/v1/wait/map/sync', function: 'wait', rate: 'reads' },
   { method: 'GET', path: '/v1/capacity', function: 'plan', rate: 'reads' },
   { method: 'POST', path: '/v1/capacity/fit', function: 'plan', rate: 'reads' },
   { method: 'POST', path: '/v1/bundles/validate', function: 'plan', rate: 'reads' },

@@ -24,6 +24,8 @@ export interface ServiceFunctionProps {
   readonly data: Data;
   readonly environment: Readonly<Record<string, string>>;
   readonly logDays: RetentionDays;
+  /** Executions kept for it alone, and the most that it takes at a time. */
+  readonly reservedConcurrency?: number | undefined;
   /** Lets no invocation through. */
   readonly paused: boolean;
 }
@@ -65,7 +67,7 @@ export class ServiceFunction extends Construct {
       // Lambda's three lines an invocation tell nothing that its metrics do not, and cost more than the invocation.
       systemLogLevelV2: SystemLogLevel.WARN,
       tracing: Tracing.ACTIVE,
-      ...(props.paused ? { reservedConcurrentExecutions: 0 } : {}),
+      ...reserved(props),
       environment: { NODE_OPTIONS: '--enable-source-maps', ...props.environment },
     });
     for (const [table, actions] of Object.entries(definition.tableActions) as [
@@ -82,4 +84,11 @@ export class ServiceFunction extends Construct {
         'Sending traces, and listing the streams of tables, are actions without resources: they can be allowed on * alone.',
     });
   }
+}
+
+function reserved({ paused, reservedConcurrency }: ServiceFunctionProps): {
+  reservedConcurrentExecutions?: number;
+} {
+  if (paused) return { reservedConcurrentExecutions: 0 };
+  return reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency };
 }

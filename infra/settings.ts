@@ -16,6 +16,7 @@ import {
   MembershipError,
 } from '../functions/core/membership.ts';
 import { MAX_FUTURE_SKEW_MS } from '../functions/core/snapshot/limits.ts';
+import { MAX_WAIT_SECONDS } from '../functions/http/limits.ts';
 import type { PageLinks } from '../functions/runtime/settings.ts';
 import { DEFAULT_SHARDS } from '../functions/storage/tables.ts';
 
@@ -39,6 +40,11 @@ export interface Settings {
   /** Requests of agents and of schedulers that API Gateway lets through in a second; bursts may be twice that. */
   readonly pushesPerSecond: number;
   readonly readsPerSecond: number;
+  /** Executions that are kept free for pushes, and those that waiting readers may take at most. */
+  readonly pushConcurrency?: number;
+  readonly waitConcurrency?: number;
+  /** For how long a response is held at most; 0 holds none. */
+  readonly longestWaitSeconds: number;
   /** Days for which logs are kept: one of CloudWatch's choices. */
   readonly logDays: RetentionDays;
   /** Days for which told changes are kept for replay. */
@@ -95,6 +101,9 @@ const SECONDS_OF = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 /** An account's API Gateway lets 10,000 requests a second through unless AWS was asked for more. */
 const MAX_RATE = 10_000;
 
+/** Far beyond the account's quota, which decides. */
+const MAX_CONCURRENCY = 100_000;
+
 /** Every setting there is, by its name in the context. */
 export const SETTINGS = {
   stage: text(
@@ -134,6 +143,20 @@ export const SETTINGS = {
   ),
   accessLog: flag(
     '`true` writes a line for each request: method, route, status, ms, bytes, principal, request id',
+  ),
+  pushConcurrency: optional(
+    'executions that are reserved for pushes, and the most that they take; see _Concurrency_',
+    integer(0, '', 1, MAX_CONCURRENCY),
+  ),
+  waitConcurrency: optional(
+    'executions that readers who wait may take at most; see _Concurrency_',
+    integer(0, '', 1, MAX_CONCURRENCY),
+  ),
+  longestWaitSeconds: integer(
+    MAX_WAIT_SECONDS,
+    'seconds for which a response is held for who waits; 0 holds none',
+    0,
+    MAX_WAIT_SECONDS,
   ),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
   archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
@@ -213,6 +236,8 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
   const instanceTypes = value('instanceTypes');
   const alarmEmail = value('alarmEmail');
   const adminTokenSha256 = value('adminTokenSha256');
+  const pushConcurrency = value('pushConcurrency');
+  const waitConcurrency = value('waitConcurrency');
   const page = pageOf(value('oidcIssuer'), value('oidcClientId'), value('grafanaUrl'));
   const domain = domainOf(
     value('domainName'),
@@ -232,9 +257,12 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     pushesPerSecond: value('pushesPerSecond'),
     readsPerSecond: value('readsPerSecond'),
     accessLog: value('accessLog'),
+    longestWaitSeconds: value('longestWaitSeconds'),
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
     page,
+    ...(pushConcurrency === undefined ? {} : { pushConcurrency }),
+    ...(waitConcurrency === undefined ? {} : { waitConcurrency }),
     ...(instanceTypes === undefined ? {} : { instanceTypes }),
     ...(alarmEmail === undefined ? {} : { alarmEmail }),
     ...(adminTokenSha256 === undefined ? {} : { adminTokenSha256 }),

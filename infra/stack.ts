@@ -46,6 +46,8 @@ export class ResourceMapStack extends Stack {
           ...environmentOf(name, { settings, data, bus }),
         },
         logDays: settings.logDays,
+        reservedConcurrency:
+          name === 'push' ? settings.pushConcurrency : name === 'wait' ? settings.waitConcurrency : undefined,
         // What happened is told all the same.
         paused: settings.paused && name !== 'notify',
       });
@@ -110,6 +112,8 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
       };
     case 'map':
       return { ...tables, ...trust };
+    case 'wait':
+      return { ...tables, ...trust, LONGEST_WAIT_SECONDS: String(settings.longestWaitSeconds) };
     case 'plan':
       return {
         ...tables,

@@ -37,6 +37,8 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['GET /v1/map', READ],
   ['GET /v1/map/clock', READ],
   ['POST /v1/map/sync', READ],
+  ['GET /v1/wait/map', READ],
+  ['POST /v1/wait/map/sync', READ],
   ['GET /v1/capacity', READ],
   ['POST /v1/capacity/fit', READ],
   ['POST /v1/bundles/validate', READ],

@@ -277,6 +277,23 @@ export function createClient(options: ClientOptions): Client {
     }
   };
 
+  let hasWaitRoutes = true;
+  /** Asks the routes that wait, and a service that is older and has none of them as it was asked before. */
+  const asked = async <T>(
+    path: string,
+    waitSeconds: number | undefined,
+    ask: (path: string) => Promise<T>,
+  ): Promise<T> => {
+    if (!waitSeconds || !hasWaitRoutes) return ask(`/v1${path}`);
+    try {
+      return await ask(`/v1/wait${path}`);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+      hasWaitRoutes = false;
+      return ask(`/v1${path}`);
+    }
+  };
+
   return {
     async push(snapshot, options = {}) {
       try {
@@ -326,9 +343,9 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async map({ filter, ifNoneMatch, waitSeconds, signal } = {}) {
-      const request: HttpRequest = {
+      const requestTo = (path: string): HttpRequest => ({
         method: 'GET',
-        path: `/v1/map${filterQuery(filter)}`,
+        path,
         headers: {
           accept: PROTOBUF,
           ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
@@ -336,8 +353,11 @@ export function createClient(options: ClientOptions): Client {
         },
         ...holdFor(waitSeconds),
         signal,
-      };
-      const response = await send(transport, request);
+      });
+      const { request, response } = await asked(`/map${filterQuery(filter)}`, waitSeconds, async (path) => {
+        const request = requestTo(path);
+        return { request, response: await send(transport, request) };
+      });
       const etag = response.headers.get('etag');
       if (etag === null)
         throw new UnexpectedResponseError(request.method, response.url, 'the answer has no ETag');
@@ -362,14 +382,16 @@ export function createClient(options: ClientOptions): Client {
         filter: mutableFilter({ ...WHOLE_MAP, ...filter }),
       });
       const { body, headers } = await encoded(toBinary(SyncRequestSchema, question));
-      return ask(SyncResponseSchema, {
-        method: 'POST',
-        path: '/v1/map/sync',
-        body,
-        headers: { ...headers, ...preferWait(waitSeconds) },
-        ...holdFor(waitSeconds),
-        signal,
-      });
+      return asked('/map/sync', waitSeconds, (path) =>
+        ask(SyncResponseSchema, {
+          method: 'POST',
+          path,
+          body,
+          headers: { ...headers, ...preferWait(waitSeconds) },
+          ...holdFor(waitSeconds),
+          signal,
+        }),
+      );
     },
 
     async capacity({ filter = {}, groupBy = [], signal } = {}) {

@@ -11,11 +11,11 @@ interface LambdaBindings {
 }
 
 /**
- * Seconds that the client asks us to wait, cut to {@link MAX_WAIT_SECONDS} and, in a Lambda, to
+ * Seconds that the client asks us to wait, cut to `longestSeconds` and, in a Lambda, to
  * its remaining time; 0 where it does not ask. What is not a number of seconds is ignored, as
  * RFC 7240 wants of every preference that is not understood.
  */
-export function preferredWaitSeconds(c: Context): number {
+export function preferredWaitSeconds(c: Context, longestSeconds: number = MAX_WAIT_SECONDS): number {
   const asked = (c.req.header('prefer') ?? '')
     .split(',')
     .map((preference) => /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;|$)/i.exec(preference)?.[1])
@@ -24,5 +24,5 @@ export function preferredWaitSeconds(c: Context): number {
   const { lambdaContext } = (c.env ?? {}) as LambdaBindings;
   const leftMs = lambdaContext?.getRemainingTimeInMillis() ?? Number.POSITIVE_INFINITY;
   const left = Math.max(0, Math.floor((leftMs - RESERVE_MS) / 1_000));
-  return Math.min(Number(asked), MAX_WAIT_SECONDS, left);
+  return Math.min(Number(asked), longestSeconds, left);
 }

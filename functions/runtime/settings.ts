@@ -72,6 +72,15 @@ export function omitAfterFromEnvironment(environment: NodeJS.ProcessEnv): number
   return seconds(environment, 'OMIT_AFTER_SECONDS') * 1_000;
 }
 
+/**
+ * Seconds for which a response is held at most; 0 holds none.
+ *
+ * @throws Error that names the variable which is missing or wrong
+ */
+export function longestWaitFromEnvironment(environment: NodeJS.ProcessEnv): number {
+  return seconds(environment, 'LONGEST_WAIT_SECONDS');
+}
+
 /** @throws Error that names the variable which is missing */
 export function poolsTableFromEnvironment(environment: NodeJS.ProcessEnv): string {
   return required(environment, 'POOLS_TABLE');

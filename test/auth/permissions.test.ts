@@ -25,6 +25,8 @@ const MATRIX: Readonly<Record<string, string>> = {
   'GET /v1/map': '- + + - +',
   'GET /v1/map/clock': '- + + - +',
   'POST /v1/map/sync': '- + + - +',
+  'GET /v1/wait/map': '- + + - +',
+  'POST /v1/wait/map/sync': '- + + - +',
   'GET /v1/capacity': '- + + - +',
   'POST /v1/capacity/fit': '- + + - +',
   'POST /v1/bundles/validate': '- + + - +',

@@ -41,7 +41,8 @@ const deps = {
 function requestsOf(name: FunctionName): readonly { readonly method: string; readonly path: string }[] {
   const app = createApp(telemetry, { kind: 'open' });
   if (name === 'push') pushRoutes(app, deps);
-  if (name === 'map') mapRoutes(app, deps);
+  if (name === 'map') mapRoutes(app, { ...deps, serves: 'plain' });
+  if (name === 'wait') mapRoutes(app, { ...deps, serves: 'waits' });
   if (name === 'plan') {
     capacityRoutes(app, deps);
     bundleRoutes(app, deps);
@@ -69,7 +70,7 @@ function calledFor(method: string, path: string): FunctionName {
   return ROUTES.find((route) => routeKey(route) === key)?.function ?? DEFAULT_FUNCTION;
 }
 
-describe.each(['push', 'map', 'plan', 'access', 'about'] as const)('the routes of %s', (name) => {
+describe.each(['push', 'map', 'wait', 'plan', 'access', 'about'] as const)('the routes of %s', (name) => {
   const requests = requestsOf(name);
 
   test('are there', () => {

@@ -17,6 +17,7 @@ describe('the settings', () => {
       pushesPerSecond: 1_000,
       readsPerSecond: 500,
       accessLog: false,
+      longestWaitSeconds: 25,
       logDays: 30,
       archiveDays: 30,
       page: {},

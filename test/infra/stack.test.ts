@@ -147,7 +147,7 @@ describe('who is trusted', () => {
       if (found === undefined) throw new Error(`There is no function ${name}.`);
       return (found.Properties.Environment as { Variables: Record<string, unknown> }).Variables;
     };
-    for (const name of ['push', 'map', 'plan', 'access']) {
+    for (const name of ['push', 'map', 'wait', 'plan', 'access']) {
       expect(variables(template, `resource-map-dev-${name}`)).toHaveProperty('TRUST_TABLE');
       expect(variables(template, `resource-map-dev-${name}`)).not.toHaveProperty('ADMIN_TOKEN_SHA256');
       expect(variables(other.template, `resource-map-blue-${name}`)).toMatchObject({
@@ -209,6 +209,12 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:GetItem on Trust',
   ],
   map: [
+    'dynamodb:GetItem on Heads',
+    'dynamodb:Query on Heads',
+    'dynamodb:BatchGetItem on Bodies',
+    'dynamodb:GetItem on Trust',
+  ],
+  wait: [
     'dynamodb:GetItem on Heads',
     'dynamodb:Query on Heads',
     'dynamodb:BatchGetItem on Bodies',
@@ -280,6 +286,31 @@ function resourceName(resource: unknown): string {
   return attribute === 'StreamArn' ? `${name} stream` : String(name);
 }
 
+describe('concurrency', () => {
+  const reservedOf = (of: Template, stage: string): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(
+      Object.values(resources(of, 'AWS::Lambda::Function'))
+        .filter(({ Properties }) => Properties.ReservedConcurrentExecutions !== undefined)
+        .map(({ Properties }) => [
+          String(Properties.FunctionName).replace(`resource-map-${stage}-`, ''),
+          Properties.ReservedConcurrentExecutions,
+        ]),
+    );
+
+  test('is reserved for nobody by default, since a new account has too little to reserve from', () => {
+    expect(reservedOf(template, 'dev')).toEqual({});
+  });
+
+  test('is reserved for pushes, and bounded for readers who wait, where that is set', () => {
+    const set = workshop.synthesise({ pushConcurrency: '200', waitConcurrency: 300, longestWaitSeconds: 10 });
+    expect(reservedOf(set.template, 'dev')).toEqual({ push: 200, wait: 300 });
+    set.template.hasResourceProperties('AWS::Lambda::Function', {
+      FunctionName: 'resource-map-dev-wait',
+      Environment: { Variables: Match.objectLike({ LONGEST_WAIT_SECONDS: '10' }) },
+    });
+  });
+});
+
 describe('rights', () => {
   test('no policy of the stack allows a whole service, and none but what knows no resources is on *', () => {
     for (const { Properties } of Object.values(resources(template, 'AWS::IAM::Policy'))) {
@@ -317,6 +348,8 @@ describe('the HTTP API', () => {
       'GET /v1/map': 'Map',
       'GET /v1/map/clock': 'Map',
       'POST /v1/map/sync': 'Map',
+      'GET /v1/wait/map': 'Wait',
+      'POST /v1/wait/map/sync': 'Wait',
       'GET /v1/capacity': 'Plan',
       'POST /v1/capacity/fit': 'Plan',
       'POST /v1/bundles/validate': 'Plan',
@@ -434,7 +467,7 @@ function integrationTarget(target: unknown): string {
   const id = (parts.find((part) => typeof part === 'object') as { Ref: string }).Ref;
   const uri = resources(template, 'AWS::ApiGatewayV2::Integration')[id]?.Properties.IntegrationUri;
   return (
-    /^(Push|Map|Plan|Access|About|Notify|Expire)/.exec(
+    /^(Push|Map|Wait|Plan|Access|About|Notify|Expire)/.exec(
       (uri as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0],
     )?.[1] ?? '?'
   );
@@ -598,6 +631,7 @@ describe('the operator', () => {
     expect(concurrency).toEqual({
       'resource-map-blue-push': 0,
       'resource-map-blue-map': 0,
+      'resource-map-blue-wait': 0,
       'resource-map-blue-plan': 0,
       'resource-map-blue-access': 0,
       'resource-map-blue-about': 0,
@@ -689,6 +723,7 @@ describe('the template', () => {
       'AwsSolutions-IAM5 Plan/Role',
       'AwsSolutions-IAM5 Push/Role',
       'AwsSolutions-IAM5 Sweeper/Role',
+      'AwsSolutions-IAM5 Wait/Role',
       'AwsSolutions-SQS3 DeadLetters/Queue',
     ]);
     for (const { reason } of exceptions) expect(reason.length).toBeGreaterThan(50);

@@ -122,6 +122,9 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   'GET /v1/map': () => ({ method: 'GET', path: '/v1/map' }),
   'GET /v1/map/clock': () => ({ method: 'GET', path: '/v1/map/clock' }),
   'POST /v1/map/sync': () => json('POST', '/v1/map/sync', { vectorClock: { [OWN]: '1', unknown: '1' } }),
+  'GET /v1/wait/map': () => ({ method: 'GET', path: '/v1/wait/map' }),
+  'POST /v1/wait/map/sync': () =>
+    json('POST', '/v1/wait/map/sync', { vectorClock: { [OWN]: '1', unknown: '1' } }),
   'GET /v1/capacity': () => ({ method: 'GET', path: '/v1/capacity' }),
   'POST /v1/capacity/fit': () =>
     json('POST', '/v1/capacity/fit', {
@@ -384,7 +387,7 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
   invalid_query: (operation) => call(operation, withQuery),
   invalid_cluster_id: (operation) =>
     operation.includes('claims')
-      ? call(operation, (as) => ({ ...as, path: as.path.replace(/cluster=[^&]*/, 'cluster=%00') }))
+      ? call(operation, (as) => ({ ...as, path: `${as.path.split('?')[0]}?cluster=%00` }))
       : call(operation, withPath(`/v1/clusters/%ff${operation.endsWith('/snapshot') ? '/snapshot' : ''}`)),
 
   // Of a message that may be left out, no bytes are a fault only if they were compressed.
@@ -726,11 +729,14 @@ describe('As described, a good request succeeds:', () => {
     },
   );
 
-  it.each(['GET /v1/map', 'POST /v1/map/sync'])('%s, with a wait that is granted', async (operation) => {
-    const response = await call(operation, (as) => withHeaders(as, { prefer: 'wait=1' }));
-    expect(response.headers.get('preference-applied')).toBe('wait=1');
-    described.check(operation, response);
-  });
+  it.each(['GET /v1/map', 'POST /v1/map/sync', 'GET /v1/wait/map', 'POST /v1/wait/map/sync'])(
+    '%s, with a wait that is granted',
+    async (operation) => {
+      const response = await call(operation, (as) => withHeaders(as, { prefer: 'wait=1' }));
+      expect(response.headers.get('preference-applied')).toBe('wait=1');
+      described.check(operation, response);
+    },
+  );
 
   it.each(OPERATIONS.filter((operation) => exampleOf(operation) !== undefined))(
     '%s, with the example of the document',
@@ -848,11 +854,11 @@ function isListed(response: string): boolean {
 /** Operations on which a problem can be tried at all, where those are not all. */
 const TRIED_ON: Readonly<Record<string, RegExp>> = {
   not_found: /\{/,
-  invalid_cluster_id: /(?:clusters|claims)\/\{id/,
+  invalid_cluster_id: /(?:clusters|claims)\/\{id|^GET \/v1\/claims$/,
   cluster_not_found: /(?:clusters|claims)\/\{id/,
   cluster_omitted: /\/snapshot$|^(?:PUT|POST) .*claims\/\{id/,
   snapshot_unavailable: /^GET .*\/snapshot$|^(?:PUT|POST) .*claims\/\{id/,
-  map_too_large: / \/v1\/(?:map|clusters|snapshots|capacity|bundles|claims$|pools$)/,
+  map_too_large: / \/v1\/(?:(?:wait\/)?map|clusters|snapshots|capacity|bundles|claims$|pools$)/,
   invalid_claim: /claims\/\{id/,
   // Of one that is not known, a release leaves a tombstone.
   claim_not_found: /claims\/\{id/,
@@ -868,7 +874,7 @@ const TRIED_ON: Readonly<Record<string, RegExp>> = {
   pool_changed: /pools\/\{name/,
   precondition_required: /pools\/\{name/,
   grant_not_found: /^DELETE .*\/(?:registrations|tokens)/,
-  too_many_waits: / \/v1\/map(?:\/sync)?$|^GET \/v1\/claims/,
+  too_many_waits: / \/v1\/(?:wait\/)?map(?:\/sync)?$|^GET \/v1\/claims/,
   incomplete_body: /^(?:PUT|POST) /,
   overloaded: /^(?:PUT|POST) /,
 };

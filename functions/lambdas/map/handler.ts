@@ -19,6 +19,7 @@ mapRoutes(app, {
   now: Date.now,
   cacheBytes: cacheBytesOf(process.env),
   maxResponseBytes: MAX_LAMBDA_RESPONSE_BYTES,
+  serves: 'plain',
 });
 
 connectRoutes(app);

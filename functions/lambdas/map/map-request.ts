@@ -41,8 +41,9 @@ export function wantedForm(c: Context): ContentFormat & ResponseFormat {
 export function waitOptionsOf(
   c: Context,
   changes: ChangeSignal,
+  longestSeconds: number,
 ): { readonly waitOptions: WaitOptions; readonly headers: Readonly<Record<string, string>> } {
-  const seconds = preferredWaitSeconds(c);
+  const seconds = preferredWaitSeconds(c, longestSeconds);
   return {
     waitOptions: { changes, waitMs: seconds * 1_000, signal: c.req.raw.signal },
     headers: seconds === 0 ? {} : { 'preference-applied': `wait=${seconds}` },

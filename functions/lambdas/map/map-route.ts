@@ -21,13 +21,23 @@ export interface MapRouteDeps {
   readonly maxResponseBytes: number | undefined;
 }
 
-export function mapRoute(app: App, { map, responses, changes, waits, maxResponseBytes }: MapRouteDeps): void {
+export interface WaitingRoute {
+  readonly path: string;
+  /** The longest wait there; at 0 the response always comes at once. */
+  readonly longestWaitSeconds: number;
+}
+
+export function mapRoute(
+  app: App,
+  { path, longestWaitSeconds }: WaitingRoute,
+  { map, responses, changes, waits, maxResponseBytes }: MapRouteDeps,
+): void {
   const facts = new FilterFactsReader(map);
-  app.get('/v1/map', async (c) => {
+  app.get(path, async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);
     const isKnown = knownRepresentations(c);
-    const { waitOptions, headers } = waitOptionsOf(c, changes);
+    const { waitOptions, headers } = waitOptionsOf(c, changes, longestWaitSeconds);
     const look = async () => {
       const included = await map.includedHeads();
       const heads = narrow(included, filter, await facts.read(included, filter));
@@ -62,7 +72,13 @@ export function mapRoute(app: App, { map, responses, changes, waits, maxResponse
     if (response.kind === 'finished') responses.made(sentEtag, wanted.zipped, response);
     return sendEncoded(c, response, sendAs(sentEtag));
   });
+}
 
+export function clockRoute(
+  app: App,
+  { map, maxResponseBytes }: Pick<MapRouteDeps, 'map' | 'maxResponseBytes'>,
+): void {
+  const facts = new FilterFactsReader(map);
   app.get('/v1/map/clock', async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);

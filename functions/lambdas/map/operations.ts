@@ -79,6 +79,46 @@ export const MAP_OPERATIONS = {
     problems: ['map_too_large', 'too_many_waits'],
   },
 
+  'GET /v1/wait/map': {
+    id: 'waitForMap',
+    tag: 'map',
+    summary: 'Fetch the map once it has changed',
+    description:
+      'As `GET /v1/map`, and with `Prefer: wait` it is held until the map is another than `If-None-Match` names. A ' +
+      'deployed service ignores `Prefer: wait` on `GET /v1/map`, so that readers who wait leave room for pushes.',
+    query: MAP_FILTER,
+    headers: ['AcceptEncoding', 'IfNoneMatch', 'Prefer'],
+    responses: {
+      200: {
+        description: 'The map, or what of it passes the filter.',
+        body: GlobalResourceMapSchema,
+        headers: [...LARGE_HEADERS, 'ETag', 'Preference-Applied'],
+      },
+      304: { ...STILL_STANDS, headers: ['Cache-Control', 'ETag', 'Preference-Applied', 'Vary'] },
+    },
+    problems: ['invalid_precondition', 'map_too_large', 'too_many_waits'],
+  },
+
+  'POST /v1/wait/map/sync': {
+    id: 'waitForSync',
+    tag: 'map',
+    summary: 'Fetch what changed, once something has',
+    description:
+      'As `POST /v1/map/sync`, and with `Prefer: wait` it is held until there is a change. A deployed service ignores ' +
+      '`Prefer: wait` on `POST /v1/map/sync`.',
+    headers: ['AcceptEncoding', 'Prefer'],
+    body: SyncRequestSchema,
+    example: { vectorClock: { 'kops-l4': '103' } },
+    responses: {
+      200: {
+        description: 'The changes, as many as the byte budget holds.',
+        body: SyncResponseSchema,
+        headers: [...LARGE_HEADERS, 'Preference-Applied'],
+      },
+    },
+    problems: ['map_too_large', 'too_many_waits'],
+  },
+
   'GET /v1/clusters': {
     id: 'listClusters',
     tag: 'clusters',

@@ -1,5 +1,6 @@
 /** What a scheduler reads. */
 import type { App } from '../../http/app.ts';
+import { MAX_WAIT_SECONDS } from '../../http/limits.ts';
 import { ChangeSignal } from '../../http/wait.ts';
 import { WaitLimiter } from '../../http/wait-limiter.ts';
 import { ContentCache } from '../../reading/content-cache.ts';
@@ -7,7 +8,7 @@ import { MapReader } from '../../reading/map-reader.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
 import { clusterRoutes } from './cluster-routes.ts';
-import { mapRoute } from './map-route.ts';
+import { clockRoute, mapRoute } from './map-route.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { ResponseCache } from './response-cache.ts';
 import { syncRoute } from './sync-route.ts';
@@ -23,6 +24,12 @@ export interface MapDeps {
   readonly maxResponseBytes?: number;
   /** Notified where this process makes changes; others' are found by looking. */
   readonly changes?: ChangeSignal;
+  /**
+   * Which routes: by default all, and `Prefer: wait` is granted on each that can wait. Deployed, one
+   * function has the `plain` ones, where it is ignored, and another the `waits`.
+   */
+  readonly serves?: 'all' | 'plain' | 'waits';
+  readonly longestWaitSeconds?: number;
 }
 
 /** Of the memory, for finished answers: a few forms of one map. Bodies serve every answer, these only equal ones. */
@@ -33,8 +40,17 @@ export function mapRoutes(app: App, deps: MapDeps): void {
   const responses = new ResponseCache(cacheBytes * RESPONSES_SHARE);
   const map = new MapReader(store, new ContentCache(cacheBytes * (1 - RESPONSES_SHARE)), telemetry);
   const waits = new WaitLimiter();
-  mapRoute(app, { map, responses, changes, waits, maxResponseBytes });
-  syncRoute(app, { map, changes, waits, maxResponseBytes });
+  const common = { map, responses, changes, waits, maxResponseBytes };
+  const { serves = 'all', longestWaitSeconds = MAX_WAIT_SECONDS } = deps;
+  if (serves !== 'plain') {
+    mapRoute(app, { path: '/v1/wait/map', longestWaitSeconds }, common);
+    syncRoute(app, { path: '/v1/wait/map/sync', longestWaitSeconds }, common);
+  }
+  if (serves === 'waits') return;
+  const plainWaitSeconds = serves === 'plain' ? 0 : longestWaitSeconds;
+  mapRoute(app, { path: '/v1/map', longestWaitSeconds: plainWaitSeconds }, common);
+  clockRoute(app, common);
+  syncRoute(app, { path: '/v1/map/sync', longestWaitSeconds: plainWaitSeconds }, common);
   clusterRoutes(app, map, deps);
   metricsRoute(app, map, maxResponseBytes);
 }

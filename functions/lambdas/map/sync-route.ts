@@ -15,6 +15,7 @@ import type { WaitLimiter } from '../../http/wait-limiter.ts';
 import { FilterFactsReader } from '../../reading/filter-facts.ts';
 import type { MapReader } from '../../reading/map-reader.ts';
 import { waitOptionsOf, wantedForm } from './map-request.ts';
+import type { WaitingRoute } from './map-route.ts';
 import { reportsNothing, type SyncQuery, syncResponse } from './sync-response.ts';
 
 /** What an answer holds unless the caller says otherwise: what a Lambda can carry. */
@@ -29,12 +30,16 @@ export interface SyncDeps {
   readonly maxResponseBytes: number | undefined;
 }
 
-export function syncRoute(app: App, { map, changes, waits, maxResponseBytes }: SyncDeps): void {
+export function syncRoute(
+  app: App,
+  { path, longestWaitSeconds }: WaitingRoute,
+  { map, changes, waits, maxResponseBytes }: SyncDeps,
+): void {
   const facts = new FilterFactsReader(map);
-  app.post('/v1/map/sync', async (c) => {
+  app.post(path, async (c) => {
     refuseUnknownParameters(c, []);
     const wanted = wantedForm(c);
-    const { waitOptions, headers } = waitOptionsOf(c, changes);
+    const { waitOptions, headers } = waitOptionsOf(c, changes, longestWaitSeconds);
     const request = await readMessage(c, SyncRequestSchema, { limits: SYNC_LIMITS, mayBeEmpty: true });
     const query: SyncQuery = {
       callerClock: new Map(Object.entries(request.vectorClock)),
