@@ -5,7 +5,7 @@
  * slash and `%2525` as `%25`. Routes expect the path as the client sent it, so it is
  * encoded again here, where it is known to be decoded. Two things cannot be restored:
  * the front cuts a path at a decoded `?`, and an id that ends in `/snapshot` reads like
- * the snapshot of a shorter one.
+ * the snapshot of a shorter one. So no cluster can be pushed under such an id.
  */
 import type { APIGatewayProxyEventV2, Context as LambdaContext } from 'aws-lambda';
 import { handle, type LambdaEvent } from 'hono/aws-lambda';

@@ -35,13 +35,13 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 539_000,
-  map: 551_000,
-  wait: 550_000,
-  plan: 690_000,
+  push: 542_000,
+  map: 556_000,
+  wait: 523_000,
+  plan: 692_000,
   access: 445_000,
   // Most of it is the OpenAPI document and the page, which are read when they are asked for.
-  about: 324_000,
+  about: 333_000,
   notify: 320_000,
   expire: 334_000,
 };
@@ -76,9 +76,12 @@ describe('the table of functions', () => {
     const folders = (await readdir(join(ROOT, 'functions/lambdas'))).filter((name) =>
       existsSync(join(ROOT, 'functions/lambdas', name, 'handler.ts')),
     );
-    expect(folders.map((name) => `functions/lambdas/${name}/handler.ts`).sort()).toEqual(
-      FUNCTION_NAMES.map((name) => FUNCTIONS[name].entry).sort(),
-    );
+    expect(
+      [
+        ...folders.map((name) => `functions/lambdas/${name}/handler.ts`),
+        'functions/lambdas/map/wait-handler.ts',
+      ].sort(),
+    ).toEqual(FUNCTION_NAMES.map((name): string => FUNCTIONS[name].entry).sort());
   });
 });
 
@@ -338,7 +341,6 @@ describe('the built functions, given events of API Gateway', () => {
     '/v1/clusters/text/snapshot',
     '/v1/clusters/text%2Fsnapshot',
     `${path}/snapshot/../../text/snapshot`,
-    `${path}%3F/../../text`,
     `${path}%23`,
     '/v1/clusters//text',
   ])('an agent does nothing with another cluster at %s', async (target) => {
@@ -356,6 +358,12 @@ describe('the built functions, given events of API Gateway', () => {
       state: 'CLUSTER_STATE_INCLUDED',
       highWaterMark: '1',
     });
+  });
+
+  test('an agent reaches its own cluster where the front cuts the path at a question mark', async () => {
+    const target = `${path}%3F/../../text`;
+    const own = await call('map', { method: 'GET', target }, agent);
+    expect(JSON.parse(own.body.toString())).toMatchObject({ cluster: { clusterId } });
   });
 
   test('nobody gets anything without a token, or with a wrong one', async () => {

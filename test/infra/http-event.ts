@@ -12,7 +12,8 @@ export interface ClientRequest {
 }
 
 /**
- * The event of a request. As the front does it: the path is decoded once, header names are
+ * The event of a request. As the front does it: the path is decoded once, and cut at a `?` that
+ * this brings about; header names are
  * in lower case, a body whose type is neither text nor JSON, or that is compressed, is in base64.
  */
 export function httpEvent({ method, target, headers = {}, body }: ClientRequest): APIGatewayProxyEventV2 {
@@ -20,7 +21,7 @@ export function httpEvent({ method, target, headers = {}, body }: ClientRequest)
   const lower = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  const rawPath = decodeURIComponent(path);
+  const [rawPath = ''] = decodeURIComponent(path).split('?', 1);
   const host = 'a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com';
   const text = /^(text\/|application\/(json|javascript|xml))/.test(lower['content-type'] ?? '');
   const isBase64Encoded = body !== undefined && !(text && lower['content-encoding'] === undefined);

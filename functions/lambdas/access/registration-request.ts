@@ -7,7 +7,7 @@ import { ResourceMapError } from '../../core/errors.ts';
 import { FindingCollector } from '../../core/findings.ts';
 import { quote } from '../../core/quote.ts';
 import type { KeySource, Registration, Rights, StaticToken, TokenMatch } from '../../core/registration.ts';
-import { clusterIdFault } from '../../core/snapshot/rules/ids.ts';
+import { pushedClusterIdFault } from '../../core/snapshot/rules/ids.ts';
 import {
   type IssueTokenRequest,
   type Registration as RegistrationMessage,
@@ -189,7 +189,7 @@ class Faults {
 
   rights(role: Role, clusterId: string): Rights | undefined {
     if (role === Role.AGENT) {
-      const fault = clusterIdFault(clusterId);
+      const fault = pushedClusterIdFault(clusterId);
       if (clusterId === '') this.add('cluster_id', 'is missing; an agent is that of one cluster');
       else if (fault !== undefined) this.add('cluster_id', fault);
       return { role: 'agent', clusterId };

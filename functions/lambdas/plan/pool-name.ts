@@ -33,6 +33,19 @@ export function poolNameOf(c: Context): string {
   return name;
 }
 
+/**
+ * The name of a pool that is to be written: gateways cut a path at a decoded "?", so that it would
+ * become another pool's. One that has such a name from before can still be read and removed.
+ *
+ * @throws ResourceMapError `invalid_pool_name`
+ */
+export function newPoolNameOf(c: Context): string {
+  const name = poolNameOf(c);
+  if (name.includes('?'))
+    throw invalid(`${quote(name)} has a "?", at which gateways cut the path of a URL; choose another`);
+  return name;
+}
+
 function invalid(fault: string): ResourceMapError {
   return new ResourceMapError('invalid_pool_name', `The pool name ${fault}.`);
 }

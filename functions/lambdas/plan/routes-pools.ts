@@ -17,7 +17,7 @@ import { respond } from '../../http/respond.ts';
 import { REVALIDATE } from '../../http/send-pieces.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { KeptPool, PoolCondition, PoolStore } from '../../storage/pools.ts';
-import { POOL_ROUTE, poolNameOf, poolPath } from './pool-name.ts';
+import { newPoolNameOf, POOL_ROUTE, poolNameOf, poolPath } from './pool-name.ts';
 import { sendMessage } from './send-message.ts';
 
 export interface PoolDeps {
@@ -64,7 +64,7 @@ export function poolRoutes(app: App, { pools, telemetry, maxResponseBytes }: Poo
 
   app.put(POOL_ROUTE, async (c) => {
     refuseUnknownParameters(c, []);
-    const name = poolNameOf(c);
+    const name = newPoolNameOf(c);
     responseFormat(c);
     const condition = writeCondition(c);
     const pool = await readMessage(c, PoolSchema, { limits: POOL_LIMITS });

@@ -205,6 +205,18 @@ describe('PUT /v1/pools/{name}', () => {
     expect((await call('GET', '/v1/pools/refused')).status).toBe(404);
   });
 
+  it('keeps no pool under a name with a "?", and lets one that has it be removed', async () => {
+    expect(await call('PUT', '/v1/pools/a%3Fb', pool('a'))).toMatchObject({
+      status: 400,
+      body: {
+        code: 'invalid_pool_name',
+        detail: 'The pool name "a?b" has a "?", at which gateways cut the path of a URL; choose another.',
+      },
+    });
+    expect(await call('GET', '/v1/pools/a%3Fb')).toMatchObject({ body: { code: 'pool_not_found' } });
+    expect(await call('DELETE', '/v1/pools/a%3Fb')).toMatchObject({ body: { code: 'pool_not_found' } });
+  });
+
   it.each([
     ['a%2Fb', 'The pool name "a/b" cannot stand in a URL; choose one without "/" that is not "." or "..".'],
     ['a%00', 'The pool name "a\\u0000" has a control character; it can have none.'],

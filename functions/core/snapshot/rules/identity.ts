@@ -7,7 +7,7 @@ import { quote } from '../../quote.ts';
 import { isValidTimestamp, nanosOf, nanosOfMs } from '../../timestamp.ts';
 import { COUNTER_EXHAUSTED, MAX_FUTURE_SKEW_MS } from '../limits.ts';
 import type { RuleContext } from './context.ts';
-import { clusterIdFault, idRules } from './ids.ts';
+import { idRules, pushedClusterIdFault } from './ids.ts';
 import { reject, rulesOf } from './rule.ts';
 
 export const identityRules = rulesOf({
@@ -45,7 +45,7 @@ export function checkIdentity(
     );
     return;
   }
-  const fault = clusterIdFault(id);
+  const fault = pushedClusterIdFault(id);
   if (fault !== undefined) out.report(idRules.invalid_id, path, () => `cluster.cluster_id ${fault}`);
   const { clusterId } = context;
   if (clusterId !== undefined && id !== clusterId) {

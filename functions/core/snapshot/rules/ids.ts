@@ -28,7 +28,7 @@ export const idRules = rulesOf({
       'topology.links[].from_fabric_id',
       'topology.links[].to_fabric_id',
     ],
-    `An id is 1 to ${MAX_ID_BYTES} bytes of UTF-8 without control characters (Unicode category Cc). A cluster id is moreover none of \`.\`, \`..\` and \`__proto__\`.`,
+    `An id is 1 to ${MAX_ID_BYTES} bytes of UTF-8 without control characters (Unicode category Cc). A cluster id is moreover none of \`.\`, \`..\` and \`__proto__\`, holds neither \`?\` nor \`/claims/\`, and does not end in \`/snapshot\`.`,
   ),
 });
 
@@ -84,6 +84,24 @@ export function clusterIdFault(id: string): string | undefined {
     return `is "__proto__", which a JSON object cannot safely have as a key; choose another id`;
   }
   return idFault(id);
+}
+
+/**
+ * Says what is wrong with the id under which a cluster is pushed or registered. Beyond what holds
+ * for the id of every cluster that is known: API Gateway decodes a path and cuts it at a `?`, so
+ * that the id would become another cluster's, and what follows the id in a path reads like a part
+ * of it. Clusters that have such an id from before can still be taken out of the map.
+ */
+export function pushedClusterIdFault(id: string): string | undefined {
+  const fault = clusterIdFault(id);
+  if (fault !== undefined) return fault;
+  if (id.includes('?'))
+    return `is ${quote(id)}, with a "?", at which gateways cut the path of a URL; choose another id`;
+  if (id.endsWith('/snapshot'))
+    return `is ${quote(id)}, which ends in "/snapshot" like the path of a snapshot; choose another id`;
+  if (id.includes('/claims/'))
+    return `is ${quote(id)}, which holds "/claims/" like the path of a claim; choose another id`;
+  return undefined;
 }
 
 /** Reports the id in `field` of the message at `path`, which {@link isValidId} refused. */

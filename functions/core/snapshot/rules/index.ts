@@ -20,7 +20,7 @@ import { checkApiResources, checkComponents, checkTopology } from './topology.ts
 export { nodeTypeFactsOfContent } from './content-node-types.ts';
 export type { RuleContext } from './context.ts';
 export { mergeFindings } from './document-order.ts';
-export { clusterIdFault } from './ids.ts';
+export { clusterIdFault, pushedClusterIdFault } from './ids.ts';
 export { checkNodeTypeSuccession, type NodeTypeFacts, nodeTypeFacts } from './node-type-succession.ts';
 export { checkSuccession, type PreviousSnapshot } from './succession.ts';
 

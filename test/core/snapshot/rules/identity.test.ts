@@ -71,7 +71,7 @@ describe('cluster.cluster_id', () => {
     'arn:aws:eks:eu-west-1:123456789012:cluster/a b',
     '...',
     'constructor',
-    '%2e%2e/../?#',
+    '%2e%2e/../#',
     '\u200b',
     'é\u0301',
     'x'.repeat(253),
