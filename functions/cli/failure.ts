@@ -37,7 +37,7 @@ export interface Failure {
   readonly exitCode: ExitCode;
 }
 
-/** What a change says that finds itself done, and so its place taken or empty. */
+/** Codes of a change that finds itself done already. */
 const CHANGES_MISSED: ReadonlySet<string> = new Set(['grant_not_found', 'pool_changed']);
 
 export function failureOf(thrown: unknown): Failure {
@@ -51,7 +51,7 @@ export function failureOf(thrown: unknown): Failure {
         printable(reported.message),
         ...findingLines(findings, omittedFindings),
         ...(thrown.possiblyApplied && CHANGES_MISSED.has(thrown.code)
-          ? ['  An earlier try, whose answer was lost, may have done it.']
+          ? ['  An earlier try, whose response was lost, may have done it.']
           : []),
         ...(thrown.status >= 500 && requestId !== undefined ? [`  request id ${printable(requestId)}`] : []),
       ],
@@ -82,7 +82,7 @@ export function failureOf(thrown: unknown): Failure {
   };
 }
 
-/** Tells what became of one of several files. @returns the exit code that it asks for */
+/** Prints what became of one of several files. @returns the exit code that it asks for */
 export function reportFailureOf(file: string, thrown: unknown): ExitCode {
   const { lines, exitCode } = failureOf(thrown);
   const name = thrown instanceof UsageError ? '' : `${printable(file)}: `;
@@ -98,12 +98,15 @@ interface ShownFinding {
   readonly message: string;
 }
 
+/** Options that help against a finding, by its code. */
+const OPTION_HINTS: ReadonlyMap<string, string> = new Map([['counter_jump', ' (rmap push --allow-jump)']]);
+
 /** One line a finding: severity, code, path, message. */
 export function findingLines(findings: readonly ShownFinding[], omitted: number): readonly string[] {
   return [
     ...findings.map((f) =>
       printable(
-        `  ${f.severity} ${f.code} ${f.path === '' ? '(snapshot)' : f.path}: ${f.message.replace('?allow_jump=true', '--allow-jump')}`,
+        `  ${f.severity} ${f.code} ${f.path === '' ? '(snapshot)' : f.path}: ${f.message}${OPTION_HINTS.get(f.code) ?? ''}`,
       ),
     ),
     ...(omitted > 0 ? [`  … and ${omitted} more`] : []),

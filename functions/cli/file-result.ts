@@ -52,11 +52,7 @@ function problemOf(thrown: unknown): FileProblem {
     };
   }
   if (thrown instanceof UsageError) return { code: 'usage', detail: thrown.message };
-  const detail = thrown instanceof Error ? thrown.message : String(thrown);
-  // The messages of these begin with their code in brackets.
-  if (thrown instanceof ConnectionError)
-    return { code: 'connection_failed', detail: detail.replace(/^\[\w+\] /, '') };
-  if (thrown instanceof UnexpectedResponseError)
-    return { code: 'unexpected_answer', detail: detail.replace(/^\[\w+\] /, '') };
-  return { code: 'fault', detail };
+  if (thrown instanceof ConnectionError) return { code: 'connection_failed', detail: thrown.detail };
+  if (thrown instanceof UnexpectedResponseError) return { code: 'unexpected_answer', detail: thrown.detail };
+  return { code: 'fault', detail: thrown instanceof Error ? thrown.message : String(thrown) };
 }

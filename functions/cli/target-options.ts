@@ -1,8 +1,8 @@
 /** The conditions on targets as options; each can be given several times, for alternatives. */
 
 import type { Command } from 'commander';
-import { closest } from 'fastest-levenshtein';
 import type { CapacityFilterInit } from '../client/client.ts';
+import { didYouMean } from '../core/nearest.ts';
 import { PurchaseModel } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import { UsageError } from './failure.ts';
 import { type FilterOptions, repeatable, withFilterOptions } from './filter-options.ts';
@@ -62,11 +62,12 @@ export function purchaseModelOf(name: string): PurchaseModel {
   return oneOf('--purchase-model', PURCHASE_MODELS, name.replaceAll('-', '_'));
 }
 
-/** The value that a name stands for. @throws UsageError that names the nearest */
+/** The value that a name stands for. @throws UsageError that names what it can be */
 export function oneOf<T>(option: string, known: ReadonlyMap<string, T>, name: string): T {
   const value = known.get(name);
   if (value !== undefined) return value;
+  const names = [...known.keys()];
   throw new UsageError(
-    `${option} is ${JSON.stringify(name)}; did you mean ${closest(name, [...known.keys()])}?`,
+    `${option} is ${JSON.stringify(name)}${didYouMean(name, names, `it can be ${names.join(', ')}`)}`,
   );
 }

@@ -1,6 +1,6 @@
 /** Commands that there are not. */
 import type { Command } from 'commander';
-import { closest, distance } from 'fastest-levenshtein';
+import { nearestOf } from '../core/nearest.ts';
 
 /**
  * Makes a command that is none an error of `group`, which names the nearest if one is near. commander leaves it at
@@ -21,9 +21,7 @@ export function refuseUnknownCommands(group: Command): void {
   });
 }
 
-/** A name is near where no more than half of the letters differ: two letters of `push` in the wrong order, and no other word. */
 function nearestText(name: string, known: readonly string[]): string {
-  const nearest = closest(name, known);
-  const differing = distance(name, nearest) / Math.max(name.length, nearest.length);
-  return differing <= 0.5 ? `; the nearest is '${nearest}'` : '';
+  const nearest = nearestOf(name, known);
+  return nearest === undefined ? '' : `; did you mean '${nearest}'?`;
 }

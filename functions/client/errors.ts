@@ -5,7 +5,7 @@ import type { Finding } from '../core/findings.ts';
 /** A code that this version knows, or one that a newer service has added. */
 export type ProblemCode = ErrorCode | (string & {});
 
-/** The members of a problem details answer (RFC 9457) as the service writes them. */
+/** The members of a problem details response (RFC 9457) as the service writes them. */
 export interface Problem {
   readonly status: number;
   readonly code: ProblemCode;
@@ -16,8 +16,18 @@ export interface Problem {
   readonly highWaterMark?: bigint;
   /** The rules that a refused snapshot breaks. */
   readonly findings?: readonly Finding[];
-  /** Findings that did not fit in the answer. */
+  /** Findings that did not fit in the response. */
   readonly omittedFindings?: number;
+  /** What of the request is at fault: a query parameter, a header, or what an id in the path names. */
+  readonly field?: string;
+  /** What it has, cut if it is long. */
+  readonly value?: string;
+  /** What `value`, or `field` if there is no such field, may have been meant to be, the nearest first. */
+  readonly nearest?: readonly string[];
+  /** The limit that the request exceeds, in the unit that `detail` names. */
+  readonly limit?: number;
+  /** Roles that may send the request. */
+  readonly allowedRoles?: readonly string[];
 }
 
 /** The service answered, and said no. */
@@ -58,9 +68,13 @@ export class ApiError extends Error {
 /** No whole answer came: the connection failed, broke off, or took too long. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
+  /** The message without its code. */
+  readonly detail: string;
 
   constructor(method: string, url: string, cause: unknown) {
-    super(`[connection_failed] ${method} ${url}: ${reasonOf(cause)}`, { cause });
+    const detail = `${method} ${url}: ${reasonOf(cause)}`;
+    super(`[connection_failed] ${detail}`, { cause });
+    this.detail = detail;
   }
 }
 
@@ -78,17 +92,23 @@ function reasonOf(thrown: unknown): string {
 export class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 
+  /** The message without its code. */
+  readonly detail: string;
+
   constructor(method: string, url: string, what: string, options?: ErrorOptions) {
-    super(
-      `[unexpected_answer] ${method} ${url}: ${what}; check that the base URL is that of a Resource Map`,
-      options,
-    );
+    const detail = `${method} ${url}: ${what}; check that the base URL is that of a Resource Map`;
+    super(`[unexpected_answer] ${detail}`, options);
+    this.detail = detail;
   }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((element) => typeof element === 'string');
 }
 
 /**
  * Reads a problem details body.
- * @returns nothing where the bytes are none
+ * @returns undefined if the bytes are not problem details
  */
 export function parseProblem(status: number, body: Uint8Array): Problem | undefined {
   let json: unknown;
@@ -110,5 +130,10 @@ export function parseProblem(status: number, body: Uint8Array): Problem | undefi
       : {}),
     ...(Array.isArray(members.findings) ? { findings: members.findings as readonly Finding[] } : {}),
     ...(typeof members.omittedFindings === 'number' ? { omittedFindings: members.omittedFindings } : {}),
+    ...(typeof members.field === 'string' ? { field: members.field } : {}),
+    ...(typeof members.value === 'string' ? { value: members.value } : {}),
+    ...(typeof members.limit === 'number' ? { limit: members.limit } : {}),
+    ...(isTexts(members.nearest) ? { nearest: members.nearest } : {}),
+    ...(isTexts(members.allowedRoles) ? { allowedRoles: members.allowedRoles } : {}),
   };
 }

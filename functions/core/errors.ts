@@ -65,8 +65,18 @@ export type ErrorCode =
   | 'store_unavailable'
   | 'internal';
 
-/** What a problem details answer carries beside its code and text. */
+/** What a problem details response carries beside its code and text. */
 export interface ErrorDetails {
+  /** What of the request is at fault: a query parameter, a header, or what an id in the path names. */
+  readonly field?: string;
+  /** What it has; see {@link shortened}. */
+  readonly value?: string;
+  /** What `value` may have been meant to be, the nearest first; absent if nothing is near. */
+  readonly nearest?: readonly string[];
+  /** The limit that the request exceeds, in the unit that the detail names. */
+  readonly limit?: number;
+  /** Roles that may send the request. */
+  readonly allowedRoles?: readonly string[];
   /** The highest counter that was ever accepted for the cluster. */
   readonly highWaterMark?: bigint;
   readonly findings?: readonly Finding[];
@@ -78,6 +88,14 @@ export interface ErrorDetails {
   readonly claim?: ClaimRefusal;
   /** Methods that the path does know, for 405. */
   readonly allow?: readonly string[];
+}
+
+/** Characters of a value that a problem repeats: an id has at most 253 bytes, of which most are far shorter. */
+const MAX_VALUE_CHARACTERS = 253;
+
+/** A value of the request as a problem repeats it. */
+export function shortened(value: string): string {
+  return value.length <= MAX_VALUE_CHARACTERS ? value : `${value.slice(0, MAX_VALUE_CHARACTERS)}…`;
 }
 
 /** Why a claim was refused. */

@@ -76,7 +76,10 @@ export function createApp(
   app.notFound((c) =>
     problemResponse(
       c,
-      new ResourceMapError('not_found', `No route matches ${c.req.path}; GET / lists the routes.`),
+      new ResourceMapError('not_found', `No route matches ${c.req.path}; GET / lists the routes.`, {
+        field: 'path',
+        value: c.req.path,
+      }),
     ),
   );
   app.onError((thrown, c) => {

@@ -30,11 +30,15 @@ export function clusterIdOf(c: Context, suffix: '' | '/snapshot'): string {
     throw new ResourceMapError(
       'invalid_cluster_id',
       `The cluster id ${JSON.stringify(encoded.slice(0, 300))} is not percent-encoded UTF-8; encode a "%" as "%25".`,
+      { field: 'cluster', value: encoded },
     );
   }
   const fault = clusterIdFault(id);
   if (fault === undefined) return id;
-  throw new ResourceMapError('invalid_cluster_id', `The cluster id in the URL ${fault}.`);
+  throw new ResourceMapError('invalid_cluster_id', `The cluster id ${fault}.`, {
+    field: 'cluster',
+    value: id,
+  });
 }
 
 /** The path of a request URL as it was sent: not decoded, since "%2F" within an id is not a separator. */

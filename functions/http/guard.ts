@@ -39,7 +39,7 @@ async function admit(c: Context<AppEnv>, route: string, authenticator: Authentic
   const refusal = refusalOf(c, route, caller, permission ?? {});
   // Before the refusal, whose log line names the caller.
   c.set('principal', caller);
-  if (refusal !== undefined) throw new ResourceMapError('forbidden', refusal);
+  if (refusal !== undefined) throw refusal;
 }
 
 function refusalOf(
@@ -47,15 +47,23 @@ function refusalOf(
   route: string,
   { rights }: Caller,
   permission: Exclude<Permission, 'open'>,
-): string | undefined {
+): ResourceMapError | undefined {
   const reach = permission[rights.role];
   if (reach === undefined) {
-    const roles = Object.keys(permission).join(' and ') || 'nobody';
-    return `${route} is not for the role ${rights.role}; it is for ${roles}.`;
+    const allowedRoles = Object.keys(permission);
+    return new ResourceMapError(
+      'forbidden',
+      `${route} is not for the role ${rights.role}; it is for ${allowedRoles.join(' and ') || 'nobody'}.`,
+      { field: 'role', value: rights.role, allowedRoles },
+    );
   }
   if (rights.role !== 'agent' || reach !== 'own') return undefined;
   const clusterId = clusterIdOf(c, route.endsWith('/snapshot') ? '/snapshot' : '');
   if (clusterId === rights.clusterId) return undefined;
   // Whether there is such a cluster at all is not said.
-  return `The token is for the agent of cluster ${quote(rights.clusterId)}, and for no other cluster.`;
+  return new ResourceMapError(
+    'forbidden',
+    `The token is for the agent of cluster ${quote(rights.clusterId)}, and for no other cluster.`,
+    { field: 'cluster', value: rights.clusterId },
+  );
 }

@@ -51,6 +51,7 @@ function tooLarge(sentBytes: number, limit: number, maxBytes: number): ResourceM
     limit === maxBytes
       ? `The body inflates to more than ${limit} bytes, which is the most that is taken.`
       : `The ${sentBytes} bytes of the body inflate to more than ${limit}; beyond ${RATIO_FREE_BYTES} bytes, at most ${MAX_INFLATE_RATIO} are taken for each one sent.`,
+    { limit },
   );
 }
 

@@ -21,6 +21,7 @@ export function requestFormat(c: Context): WireFormat {
     'unsupported_media_type',
     `${header === undefined ? 'The request has no Content-Type' : `The Content-Type is ${JSON.stringify(header.slice(0, 100))}`}; ` +
       `send one of ${OFFERED}.`,
+    { field: 'Content-Type', ...(header === undefined ? {} : { value: header }) },
   );
 }
 
@@ -53,6 +54,7 @@ export function responseFormat(c: Context): ResponseFormat {
   throw new ResourceMapError(
     'not_acceptable',
     `The Accept header ${JSON.stringify(header.slice(0, 100))} names none of ${OFFERED}.`,
+    { field: 'Accept', value: header },
   );
 }
 

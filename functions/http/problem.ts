@@ -1,6 +1,6 @@
 /** RFC 9457 problem details: how every error is answered. */
 import type { Context } from 'hono';
-import type { ErrorCode, ResourceMapError } from '../core/errors.ts';
+import { type ErrorCode, type ResourceMapError, shortened } from '../core/errors.ts';
 import { PROBLEMS } from './status.ts';
 
 /** RFC 6750, section 3: what a client is told of tokens. */
@@ -30,7 +30,8 @@ export interface Problem {
  */
 export function problemOf(error: ResourceMapError, instance: string | undefined, requestId: string): Problem {
   const { status, title } = PROBLEMS[error.code];
-  const { highWaterMark, findings, omittedFindings, retryAfterSeconds, allow, claim } = error.details;
+  const { field, value, nearest, limit, allowedRoles, ...more } = error.details;
+  const { highWaterMark, findings, omittedFindings, retryAfterSeconds, allow, claim } = more;
   const body = {
     type: `urn:resource-map:problem:${error.code}`,
     title,
@@ -39,6 +40,11 @@ export function problemOf(error: ResourceMapError, instance: string | undefined,
     ...(instance === undefined ? {} : { instance }),
     code: error.code,
     requestId,
+    ...(field === undefined ? {} : { field }),
+    ...(value === undefined ? {} : { value: shortened(value) }),
+    ...(nearest === undefined ? {} : { nearest }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(allowedRoles === undefined ? {} : { allowedRoles }),
     // As everywhere on the wire, 64-bit integers are strings.
     ...(highWaterMark === undefined ? {} : { highWaterMark: String(highWaterMark) }),
     ...(findings === undefined ? {} : { findings }),

@@ -49,6 +49,7 @@ function isGzipped(c: Context): boolean {
   throw new ResourceMapError(
     'unsupported_encoding',
     `The Content-Encoding is ${JSON.stringify(encoding.slice(0, 100))}; send gzip, once, or leave it out.`,
+    { field: 'Content-Encoding', value: encoding },
   );
 }
 
@@ -120,5 +121,6 @@ function tooLarge(size: string, limit: number): ResourceMapError {
   return new ResourceMapError(
     'body_too_large',
     `The body has ${size}; at most ${limit} may be sent. Compress it with gzip.`,
+    { limit },
   );
 }

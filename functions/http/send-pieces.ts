@@ -58,6 +58,7 @@ export function sendEncoded(c: Context, response: ResponseBody, options: SendOpt
     throw new ResourceMapError(
       'map_too_large',
       `The answer has ${response.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
+      { limit: maxBytes },
     );
   }
   return c.body(bodyOf(response), 200, {

@@ -13,7 +13,7 @@ export class WaitLimiter {
       new ResourceMapError(
         'too_many_waits',
         `${held} answers are held for this caller, which is the most for one. End some of these requests, or ask without "Prefer: wait".`,
-        { retryAfterSeconds: RETRY_WAIT_S },
+        { retryAfterSeconds: RETRY_WAIT_S, limit: MAX_WAITS_PER_CALLER },
       ),
   );
 

@@ -143,6 +143,7 @@ function parserRefusal(cause: NodeJS.ErrnoException): ResourceMapError {
       return new ResourceMapError(
         'headers_too_large',
         `The request line and headers have more than ${MAX_HEADER_BYTES} bytes, which is the most that is taken.`,
+        { limit: MAX_HEADER_BYTES },
       );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ResourceMapError(

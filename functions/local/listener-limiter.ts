@@ -13,7 +13,7 @@ export class ListenerLimiter {
       new ResourceMapError(
         'too_many_listeners',
         `${held} listeners of this caller are connected, which is the most for one. End one of them.`,
-        { retryAfterSeconds: RETRY_WAIT_S },
+        { retryAfterSeconds: RETRY_WAIT_S, limit: MAX_LISTENERS_PER_CALLER },
       ),
   );
 
@@ -30,7 +30,7 @@ export class ListenerLimiter {
       throw new ResourceMapError(
         'overloaded',
         `${this.#listening} listeners are connected, which is the most that are taken. Try again once one has gone.`,
-        { retryAfterSeconds: RETRY_WAIT_S },
+        { retryAfterSeconds: RETRY_WAIT_S, limit: MAX_LISTENERS },
       );
     }
     this.#listening++;

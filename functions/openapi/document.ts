@@ -323,6 +323,28 @@ function problemSchemas(schemas: ProtoJsonSchemas): Readonly<Record<string, Json
           description: 'Everything that is wrong with the body, as far as it fits.',
         },
         omittedFindings: { type: 'integer', minimum: 1, description: 'Findings that did not fit.' },
+        field: {
+          type: 'string',
+          description:
+            'What of the request is at fault: a query parameter, a header, or what an id in the path names.',
+        },
+        value: { type: 'string', description: 'What `field` has, cut if it is long.' },
+        nearest: {
+          type: 'array',
+          items: { type: 'string' },
+          minItems: 1,
+          description: 'What was probably meant, the nearest first; absent if nothing is near.',
+        },
+        limit: {
+          type: 'integer',
+          minimum: 0,
+          description: 'The limit that the request exceeds, in the unit that `detail` names.',
+        },
+        allowedRoles: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'With `forbidden`: roles whose tokens may send the request.',
+        },
         blockingClaims: {
           type: 'array',
           items: { type: 'string', format: 'uuid' },

@@ -74,6 +74,7 @@ export class ClusterNotFoundError extends ResourceMapError {
       'cluster_not_found',
       `No cluster ${JSON.stringify(clusterId)} is known; GET /v1/clusters lists those that are. ` +
         'In the URL an id is percent-encoded, its slashes too.',
+      { field: 'cluster', value: clusterId },
     );
   }
 }

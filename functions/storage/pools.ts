@@ -112,6 +112,7 @@ export class PoolStore {
       throw new ResourceMapError(
         'body_too_large',
         `The pool has ${body.length} bytes in Protobuf; at most ${MAX_POOL_BYTES} are kept. Leave profiles to the instance-type catalogue, or make two pools of it.`,
+        { limit: MAX_POOL_BYTES },
       );
     }
     const version = versionOf(pool);
@@ -175,6 +176,7 @@ function tooManyPools(maxBytes: number): ResourceMapError {
     'map_too_large',
     `The configured pools have more than ${maxBytes} bytes together, which is the most that is read at once; ` +
       'read them one by one, send the pools along with a question about bundles, or remove those that nobody needs.',
+    { limit: maxBytes },
   );
 }
 

@@ -90,7 +90,7 @@ describe('rmap, as an admin', () => {
     const refused = await rmap('token', 'issue', '--role', 'agent');
     expect(refused.code).toBe(1);
     expect(refused.err.split('\n')).toEqual([
-      '[invalid_grant_request] The token cannot be made:',
+      '[invalid_grant_request] The service rejects these options:',
       '  reject missing_value --cluster: The cluster id is missing; an agent is that of one cluster.',
     ]);
     const usage = await rmap('token', 'issue', '--role', 'root');

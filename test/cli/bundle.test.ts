@@ -113,7 +113,7 @@ describe('rmap bundle validate', () => {
     const unread = await rmap(['bundle', 'validate', '-'], '{"bundleId": "b", "jbos": []}');
     expect(unread.code).toBe(2);
     expect(unread.stderr).toMatch(/^-: \[malformed_json\] /);
-    expect(unread.stderr).toContain('Bundle has no field "jbos"; the nearest is "jobs".');
+    expect(unread.stderr).toContain('Bundle has no field "jbos"; did you mean "jobs"?');
     const refused = await rmap(['bundle', 'validate', '-'], '{"pool": "p", "state": "dead"}');
     expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
       1,

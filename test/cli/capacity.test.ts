@@ -80,7 +80,7 @@ describe('rmap capacity', () => {
 
   it('names the group that was meant', async () => {
     const { code, stderr } = await rmap(['capacity', '--group-by', 'zoen']);
-    expect([code, stderr]).toEqual([2, '--group-by is "zoen"; did you mean zone?\n']);
+    expect([code, stderr]).toEqual([2, '--group-by is "zoen"; did you mean "zone"?\n']);
   });
 });
 

@@ -81,7 +81,7 @@ describe('rmap claim', () => {
       ['create', 'file', '--cluster', 'c', '--pods', '1'],
       'Give a file or --job and --pods, not both: the file says what is claimed.',
     ],
-    [['list', '--state', 'hold'], '--state is "hold"; did you mean held?'],
+    [['list', '--state', 'hold'], '--state is "hold"; did you mean "held"?'],
     [
       ['confirm', 'x', '--cluster', 'c', '--ttl', '1 day'],
       'It is a number of seconds, minutes or hours, such as 60s, 15m or 2h.',

@@ -39,59 +39,83 @@ describe('A change that an earlier try may have made', () => {
   it('is in doubt, and nothing else is', () => {
     expect(reported('grant_not_found', true)).toEqual([
       '[grant_not_found] None.',
-      '  An earlier try, whose answer was lost, may have done it.',
+      '  An earlier try, whose response was lost, may have done it.',
     ]);
     expect(reported('grant_not_found', false)).toEqual(['[grant_not_found] None.']);
     expect(reported('cluster_not_found', true)).toEqual(['[cluster_not_found] None.']);
   });
 });
 
-describe('A refusal is told in terms of rmap:', () => {
+describe('A refusal is worded in terms of rmap, from the members of the problem:', () => {
   it.each([
     [
       'forbidden',
-      'GET /v1/tokens is not for the role scheduler; it is for admin.',
-      'The command is not for the role scheduler; it is for admin.',
+      { field: 'role', value: 'scheduler', allowedRoles: ['agent', 'admin'] },
+      'The command is not for the role scheduler; it is for agent and admin.',
     ],
     [
-      'invalid_cluster_id',
-      'The cluster id in the URL has 300 bytes; at most 253 are taken.',
-      'The cluster id has 300 bytes; at most 253 are taken.',
+      'not_found',
+      { value: '/x/v1/map' },
+      'No route matches /x/v1/map; --url or RMAP_URL takes the address of a Resource Map, without a path of its API.',
     ],
     [
-      'map_too_large',
-      'The answer has 9 bytes of gzip, and this deployment can carry 8; fetch it in parts with POST /v1/map/sync, or narrow it with a filter.',
-      'The answer has 9 bytes of gzip, and this deployment can carry 8; rmap get --watch fetches the map in parts, and filters such as --cluster and --region narrow it.',
+      'cluster_not_found',
+      { value: 'c"1' },
+      'No cluster "c\\"1" is known; rmap clusters lists those that are.',
+    ],
+    ['pool_not_found', { value: 'p' }, 'No pool "p" is configured; rmap pool list lists those that are.'],
+    [
+      'claim_not_found',
+      { field: 'claim', value: '0' },
+      'No claim 0 is known in this cluster; rmap claim list lists those that are live. Ended ones are forgotten after 2 minutes.',
     ],
     [
       'grant_not_found',
-      'There is no token "0"; GET /v1/tokens lists them, and the first 12 digits of an id will do.',
+      { field: 'token', value: '0' },
       'There is no token "0"; rmap token list lists them, and the first 12 digits of an id will do.',
     ],
     [
       'grant_not_found',
-      'There is no registration "0"; GET /v1/registrations lists them, and the first 12 digits of an id will do.',
+      { field: 'registration', value: '0' },
       'There is no registration "0"; rmap trust list lists them, and the first 12 digits of an id will do.',
     ],
     [
       'grant_exists',
-      'This issuer, audience and subject are registered as 0123456789ab; remove that one first.',
+      { field: 'subject', value: '0123456789ab' },
       'This issuer, audience and subject are registered as 0123456789ab; rmap trust remove takes that one away.',
     ],
     [
       'too_many_listeners',
-      '16 listeners of this caller are connected, which is the most for one. End one of them.',
-      '16 listeners of this caller are connected, which is the most for one. End another rmap events.',
+      { limit: 16 },
+      '16 event streams of this caller are open, which is the most for one; end another rmap events.',
     ],
     [
       'too_many_waits',
-      '16 answers are held for this caller, which is the most for one. End some of these requests, or ask without "Prefer: wait".',
-      'Too many requests of this caller wait for changes; end another rmap get --watch that has the same token.',
+      { limit: 16 },
+      '16 requests of this caller wait for changes, which is the most for one; end another rmap get --watch that has the same token.',
     ],
-    // What a newer service says in other words is told as it is.
-    ['pool_not_found', 'Gone fishing.', 'Gone fishing.'],
-    ['constructor', 'A code of a newer service.', 'A code of a newer service.'],
-  ])('%s', (code, said, reported) => {
-    expect(failureOf(api(400, code, said)).lines).toEqual([`[${code}] ${reported}`]);
+  ])('%s', (code, members, reported) => {
+    expect(failureOf(api(400, code, 'In words of HTTP.', members)).lines).toEqual([`[${code}] ${reported}`]);
+    // Without the members, as of an older service, the detail is shown as it is.
+    expect(failureOf(api(400, code, 'In words of HTTP.')).lines).toEqual([`[${code}] In words of HTTP.`]);
+  });
+
+  it('shows the detail of a code that it does not know', () => {
+    expect(failureOf(api(400, 'constructor', 'Of a newer service.', { value: 'x' })).lines).toEqual([
+      '[constructor] Of a newer service.',
+    ]);
+  });
+
+  it('names options in place of the fields of a registration, and the option against a jump', () => {
+    const finding = { code: 'invalid_value', severity: 'reject', path: 'jwks_uri', message: 'No.' };
+    expect(failureOf(api(422, 'invalid_grant_request', 'No. No.', { findings: [finding] })).lines).toEqual([
+      '[invalid_grant_request] The service rejects these options:',
+      '  reject invalid_value --jwks-uri: No.',
+    ]);
+    const jump = { ...finding, code: 'counter_jump', path: 'logical_counter' };
+    expect(failureOf(api(422, 'invalid_snapshot', 'No.', { findings: [jump] })).lines).toEqual([
+      '[invalid_snapshot] No.',
+      '  reject counter_jump logical_counter: No. (rmap push --allow-jump)',
+    ]);
   });
 });

@@ -29,13 +29,13 @@ const jsonLines = (text: string): unknown[] =>
 const MISTYPED_PROBLEM = {
   code: 'malformed_json',
   detail:
-    'The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: job: ClusterResourceMap has no field "job"; the nearest is "jobs".',
+    'The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: job: ClusterResourceMap has no field "job"; did you mean "jobs"?',
   findings: [
     {
       code: 'unknown_field',
       severity: 'reject',
       path: 'job',
-      message: 'ClusterResourceMap has no field "job"; the nearest is "jobs".',
+      message: 'ClusterResourceMap has no field "job"; did you mean "jobs"?',
     },
   ],
 };

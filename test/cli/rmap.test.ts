@@ -92,7 +92,7 @@ describe('rmap validate', () => {
     writeFileSync(wrong, '{"capacityPool":[],"job":[]}');
     const { code, stdout, stderr } = await rmap(['validate', wrong, AICR], NOWHERE);
     const unknown = (name: string, nearest: string) =>
-      `ClusterResourceMap has no field "${name}"; the nearest is "${nearest}".`;
+      `ClusterResourceMap has no field "${name}"; did you mean "${nearest}"?`;
     expect(stderr.split('\n')).toEqual([
       `${wrong}: [malformed_json] The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: capacityPool: ${unknown('capacityPool', 'capacityPools')} And 1 more, see findings.`,
       `  reject unknown_field capacityPool: ${unknown('capacityPool', 'capacityPools')}`,
@@ -190,7 +190,7 @@ describe('rmap push', () => {
     writeFileSync(wrong, '{"cluster":{"clusterId":"x"},"capacityPool":[]}');
     const { code, stderr } = await rmap(['push', wrong]);
     expect(stderr).toContain(
-      'capacityPool: ClusterResourceMap has no field "capacityPool"; the nearest is "capacityPools".',
+      'capacityPool: ClusterResourceMap has no field "capacityPool"; did you mean "capacityPools"?',
     );
     expect(code).toBe(2);
   });
@@ -210,7 +210,7 @@ describe('rmap push', () => {
     );
     const { code, stderr } = await rmap(['push', file]);
     expect(stderr).toMatch(
-      /\n {2}reject counter_jump logical_counter: .*, or push with --allow-jump if it is meant\n$/,
+      /\n {2}reject counter_jump logical_counter: .*, or push with allow_jump=true if it is meant \(rmap push --allow-jump\)\n$/,
     );
     expect(code).toBe(1);
   });
@@ -362,7 +362,7 @@ describe('A command that there is not', () => {
         expect([code, stdout]).toEqual([2, '']);
         expect(stderr).toMatch(
           new RegExp(
-            `^error: unknown command '${name}'${nearest === 'none' ? '' : `; the nearest is '${nearest}'`}\n`,
+            `^error: unknown command '${name}'${nearest === 'none' ? '' : `; did you mean '${nearest}'\\?`}\n`,
           ),
         );
       }

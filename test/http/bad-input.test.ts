@@ -125,14 +125,14 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
       code: 'malformed_json',
       detail:
         'The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: cluster.zone: ' +
-        'ClusterIdentity has no field "zone"; the nearest is "site".',
+        'ClusterIdentity has no field "zone"; leave it out.',
       more: {
         findings: [
           {
             code: 'unknown_field',
             severity: 'reject',
             path: 'cluster.zone',
-            message: 'ClusterIdentity has no field "zone"; the nearest is "site".',
+            message: 'ClusterIdentity has no field "zone"; leave it out.',
           },
         ],
       },
@@ -303,7 +303,7 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
       status: 400,
       code: 'invalid_cluster_id',
       detail:
-        'The cluster id in the URL is "__proto__", which a JSON object cannot safely have as a key; choose another id.',
+        'The cluster id is "__proto__", which a JSON object cannot safely have as a key; choose another id.',
     },
   ],
   [
@@ -312,8 +312,7 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
     {
       status: 400,
       code: 'invalid_cluster_id',
-      detail:
-        'The cluster id in the URL is "a\\nb", with the control character U+000A at position 1; an id has none.',
+      detail: 'The cluster id is "a\\nb", with the control character U+000A at position 1; an id has none.',
     },
   ],
   [
@@ -322,7 +321,7 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
     {
       status: 400,
       code: 'invalid_cluster_id',
-      detail: `The cluster id in the URL is "${'x'.repeat(128)}"… (254 characters), 254 bytes of UTF-8; an id has at most 253.`,
+      detail: `The cluster id is "${'x'.repeat(128)}"… (254 characters), 254 bytes of UTF-8; an id has at most 253.`,
     },
   ],
   [
@@ -349,7 +348,7 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
     {
       status: 400,
       code: 'invalid_query',
-      detail: 'There is no query parameter "alow_jump"; the nearest is "allow_jump".',
+      detail: 'There is no query parameter "alow_jump"; did you mean "allow_jump"?',
     },
   ],
   [
@@ -448,6 +447,8 @@ describe('bad input', () => {
       instance: '/v1/clusters/c2',
       code: 'cluster_not_found',
       requestId: 'my-request',
+      field: 'cluster',
+      value: 'c2',
     });
     expect(response.headers.get('x-request-id')).toBe('my-request');
   });

@@ -21,8 +21,10 @@ export function eventsCommand(): Command {
       for await (const event of events) print(json ? JSON.stringify(event) : eventLine(event));
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) {
+        const { status, code } = error;
         throw new ApiError({
-          ...error.problem,
+          status,
+          code,
           detail: `${url} has no event stream, which only a local service has. In AWS a rule on the event bus brings events; docs/events.md shows some.`,
         });
       }

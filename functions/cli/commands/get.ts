@@ -9,12 +9,20 @@ import { clientOf, type GlobalOptions, withGlobalOptions } from '../global-optio
 import { systemReason } from '../input-file.ts';
 import { mapTable } from '../map-table.ts';
 import { print } from '../print.ts';
+import { type Remedies, withRemedies } from '../remedies.ts';
 import { eventJson, eventLine } from '../replica-events.ts';
 
 interface GetOptions extends GlobalOptions, FilterOptions {
   readonly output?: string;
   readonly watch: boolean;
 }
+
+const REMEDIES_OF_GET: Remedies = {
+  map_too_large: ({ limit }) =>
+    limit === undefined
+      ? undefined
+      : `The map has more than the ${limit} bytes that one response can carry; rmap get --watch fetches it in parts, and filters such as --cluster and --region narrow it.`,
+};
 
 export function getCommand(): Command {
   return withGlobalOptions(
@@ -33,7 +41,9 @@ export function getCommand(): Command {
     ),
   ).action(async (options: GetOptions) => {
     if (options.watch) return watch(options);
-    const response = await clientOf(options).map({ filter: filterOf(options) });
+    const response = await withRemedies(REMEDIES_OF_GET, () =>
+      clientOf(options).map({ filter: filterOf(options) }),
+    );
     // Without an etag of ours there is no "not modified".
     if (response.kind !== 'map') return;
     if (options.output !== undefined) await save(options.output, response.map);

@@ -150,6 +150,7 @@ function replacedClaim(
     throw new ResourceMapError(
       'claim_not_found',
       `The claim ${replaces.text}, which is to be replaced, is not live in this cluster; leave it out.`,
+      { field: 'replaces', value: replaces.text },
     );
   }
   if (claim.hold.owner === owner) return claim;
@@ -259,19 +260,21 @@ function refuseTooMany(
 ): void {
   const own = effective.filter(({ hold }) => hold.owner === owner);
   const { maxOwnerAccelerators } = settings;
-  const refuse = (what: string, remedy: string): never => {
-    throw new ResourceMapError('too_many_claims', `${what}; ${remedy}.`, { retryAfterSeconds: 1 });
+  const refuse = (what: string, remedy: string, limit: number): never => {
+    throw new ResourceMapError('too_many_claims', `${what}; ${remedy}.`, { retryAfterSeconds: 1, limit });
   };
   if (effective.length >= MAX_LIVE_CLAIMS) {
     refuse(
       `${effective.length} claims are live in the cluster, and at most ${MAX_LIVE_CLAIMS} can be`,
       'try again when some have ended',
+      MAX_LIVE_CLAIMS,
     );
   }
   if (own.length >= MAX_CLAIMS_PER_OWNER) {
     refuse(
       `${own.length} claims of ${quote(owner)} are live in the cluster, and one owner has at most ${MAX_CLAIMS_PER_OWNER}`,
       'release some, or claim several chains at once',
+      MAX_CLAIMS_PER_OWNER,
     );
   }
   if (maxOwnerAccelerators === undefined) return;
@@ -287,6 +290,7 @@ function refuseTooMany(
     refuse(
       `${quote(owner)} holds ${held} accelerators of the cluster and asks for ${asked} more; this service lets one owner hold ${maxOwnerAccelerators}`,
       'release some claims first',
+      maxOwnerAccelerators,
     );
   }
 }
@@ -297,7 +301,7 @@ function refuseTooLarge({ holds }: Ledger): void {
   throw new ResourceMapError(
     'too_many_claims',
     `With this one the cluster's live claims would take ${bytes} bytes; at most ${MAX_LEDGER_BYTES} are kept. Try again when some have ended.`,
-    { retryAfterSeconds: 1 },
+    { retryAfterSeconds: 1, limit: MAX_LEDGER_BYTES },
   );
 }
 

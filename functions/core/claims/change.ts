@@ -235,6 +235,7 @@ export function notFound({ text }: ClaimId): ResourceMapError {
   return new ResourceMapError(
     'claim_not_found',
     `No claim ${text} is known in this cluster; GET /v1/claims lists those that are live. Ended ones are forgotten after 2 minutes.`,
+    { field: 'claim', value: text },
   );
 }
 

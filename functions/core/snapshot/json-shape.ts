@@ -13,8 +13,8 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf';
 import { DurationSchema, StructSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { closest } from 'fastest-levenshtein';
 import type { FindingCollector } from '../findings.ts';
+import { didYouMean } from '../nearest.ts';
 import { quote } from '../quote.ts';
 
 /** JSON cannot carry what it does not know, as Protobuf can, so an unknown name is a fault. */
@@ -46,8 +46,7 @@ function checkMessage(schema: DescMessage, json: JsonValue, path: string, proble
       problems.report(
         UNKNOWN_FIELD,
         () => join(path, key),
-        () =>
-          `${schema.name} has no field ${quote(key)}; the nearest is "${closest(key.slice(0, 64), names)}".`,
+        () => `${schema.name} has no field ${quote(key)}${didYouMean(key, names, 'leave it out')}`,
       );
       continue;
     }
@@ -112,12 +111,17 @@ function checkEnum(desc: DescEnum, value: JsonValue, path: string, problems: Fin
   if (typeof value === 'string') {
     const names = desc.values.map((v) => v.name);
     if (names.includes(value)) return;
-    const nearest = closest(value.slice(0, 64), names);
-    invalid(problems, path, value, `a ${desc.name}`, `; the nearest is "${nearest}"`);
+    invalid(
+      problems,
+      path,
+      value,
+      `a ${desc.name}`,
+      didYouMean(value, names, `send one of ${names.join(', ')}`),
+    );
     return;
   }
   const example = desc.values.at(-1)?.name ?? '';
-  invalid(problems, path, value, `the name of a ${desc.name}`, `, such as "${example}"`);
+  invalid(problems, path, value, `the name of a ${desc.name}`, `, such as "${example}".`);
 }
 
 const MIN_INT32 = -(2 ** 31);
@@ -142,11 +146,11 @@ function checkScalar(type: ScalarType, value: JsonValue, path: string, problems:
       return;
     case ScalarType.INT32:
       if (!isInt32(value))
-        invalid(problems, path, value, 'an int32', ', an integer from -2147483648 to 2147483647');
+        invalid(problems, path, value, 'an int32', ', an integer from -2147483648 to 2147483647.');
       return;
     case ScalarType.DOUBLE:
       if (!isDouble(value))
-        invalid(problems, path, value, 'a number', ', or "NaN", "Infinity" or "-Infinity"');
+        invalid(problems, path, value, 'a number', ', or "NaN", "Infinity" or "-Infinity".');
       return;
     default:
       // Other integers and bytes: the library's own check has the last word.
@@ -163,12 +167,12 @@ function checkUnsigned(
 ): void {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && BigInt(value) <= max) {
     if (Number.isSafeInteger(value)) return;
-    const why = ': a JSON number beyond 2^53 may have lost its last digits';
+    const why = ': a JSON number beyond 2^53 may have lost its last digits.';
     invalid(problems, path, value, 'a string of digits', why);
     return;
   }
   if (typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= max) return;
-  invalid(problems, path, value, `a ${name}`, `, an integer from 0 to ${max}`);
+  invalid(problems, path, value, `a ${name}`, `, an integer from 0 to ${max}.`);
 }
 
 function isInt32(value: JsonValue): boolean {
@@ -200,10 +204,10 @@ function checkWellKnown(
     // The library's text names neither the value nor the form; ours does.
   }
   if (isTimestamp) {
-    const example = ', such as "2026-01-31T12:00:00Z"';
+    const example = ', such as "2026-01-31T12:00:00Z".';
     invalid(problems, path, json, 'an RFC 3339 timestamp of the years 1 to 9999', example);
   } else {
-    invalid(problems, path, json, 'a duration in seconds', ', such as "3600s"');
+    invalid(problems, path, json, 'a duration in seconds', ', such as "3600s".');
   }
 }
 
@@ -220,12 +224,12 @@ function invalid(
   path: string,
   value: JsonValue,
   expected: string,
-  more = '',
+  end = '.',
 ): void {
   problems.report(
     INVALID_VALUE,
     () => path,
-    () => `${describe(value)} stands where ${expected} belongs${more}.`,
+    () => `${describe(value)} stands where ${expected} belongs${end}`,
   );
 }
 

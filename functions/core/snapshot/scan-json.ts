@@ -56,6 +56,7 @@ export function scanJson(bytes: Uint8Array): number {
           throw new ResourceMapError(
             'too_many_elements',
             `The body has more than ${MAX_DISTINCT_KEYS} different names, which is the most that is taken.`,
+            { limit: MAX_DISTINCT_KEYS },
           );
         }
         break;
@@ -65,6 +66,7 @@ export function scanJson(bytes: Uint8Array): number {
           throw new ResourceMapError(
             'nested_too_deeply',
             `The body is nested more than ${MAX_NESTING} deep at byte ${at}, which is the most that is taken.`,
+            { limit: MAX_NESTING },
           );
         }
         members[depth] = text[at] === BRACE_OPEN ? new MemberNames() : undefined;
@@ -82,6 +84,7 @@ export function scanJson(bytes: Uint8Array): number {
       throw new ResourceMapError(
         'too_many_elements',
         `The body has more than ${MAX_JSON_VALUES} JSON values, which is the most that is taken; Protobuf (application/x-protobuf) carries more.`,
+        { limit: MAX_JSON_VALUES },
       );
     }
   }

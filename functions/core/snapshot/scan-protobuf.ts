@@ -121,6 +121,7 @@ class Scan {
       throw new ResourceMapError(
         'too_many_elements',
         `The maps of the body have more than ${MAX_DISTINCT_KEYS} different keys, which is the most that is taken.`,
+        { limit: MAX_DISTINCT_KEYS },
       );
     }
   }
@@ -228,6 +229,7 @@ class Scan {
     throw new ResourceMapError(
       'too_many_elements',
       `The body has more than ${MAX_ELEMENTS} elements (messages, list entries, map entries, unknown fields), which is the most that is taken.`,
+      { limit: MAX_ELEMENTS },
     );
   }
 
@@ -236,6 +238,7 @@ class Scan {
     throw new ResourceMapError(
       'nested_too_deeply',
       `The body is nested more than ${MAX_NESTING} deep at byte ${at}; no ${this.#schema.name} is.`,
+      { limit: MAX_NESTING },
     );
   }
 

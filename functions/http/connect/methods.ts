@@ -132,7 +132,10 @@ function clusterPath(id: string): string {
   // URLs have no path segments of dots alone, however they are encoded.
   const fault = /^\.{1,2}$/.test(id) ? 'cannot be "." or ".."' : clusterIdFault(id);
   if (fault !== undefined)
-    throw new ResourceMapError('invalid_cluster_id', `The cluster id in the request ${fault}.`);
+    throw new ResourceMapError('invalid_cluster_id', `The cluster id ${fault}.`, {
+      field: 'cluster',
+      value: id,
+    });
   return `/v1/clusters/${encodeURIComponent(id)}`;
 }
 

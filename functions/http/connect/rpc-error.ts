@@ -89,6 +89,11 @@ export interface ProblemBody {
   readonly highWaterMark?: string;
   readonly findings?: readonly Finding[];
   readonly omittedFindings?: number;
+  readonly field?: string;
+  readonly value?: string;
+  readonly nearest?: readonly string[];
+  readonly limit?: number;
+  readonly allowedRoles?: readonly string[];
 }
 
 /**
@@ -106,7 +111,7 @@ export function rpcErrorOf(problem: ProblemBody, retryAfterSeconds?: number): Rp
   return { code: CODES[problem.code] ?? 'invalid_argument', message: problem.detail, details };
 }
 
-function problemMessage({ code, requestId, highWaterMark, findings, omittedFindings }: ProblemBody) {
+function problemMessage({ code, requestId, highWaterMark, findings, omittedFindings, ...more }: ProblemBody) {
   return create(ProblemSchema, {
     code,
     requestId,
@@ -118,6 +123,11 @@ function problemMessage({ code, requestId, highWaterMark, findings, omittedFindi
       message,
     })),
     omittedFindings: omittedFindings ?? 0,
+    field: more.field ?? '',
+    value: more.value ?? '',
+    nearest: [...(more.nearest ?? [])],
+    ...(more.limit === undefined ? {} : { limit: BigInt(more.limit) }),
+    allowedRoles: [...(more.allowedRoles ?? [])],
   });
 }
 

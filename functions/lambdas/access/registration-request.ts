@@ -138,7 +138,7 @@ function keySourceOf(
     faults.add(
       path,
       `is ${quote(uri)}, from which no keys can be fetched; it must be an https URL without user name` +
-        (path === 'issuer' ? ', or the keys be given as jwks or jwks_uri' : ''),
+        (path === 'issuer' ? ', or the registration must say where the keys are' : ''),
     );
   }
   return jwksUri === '' ? { kind: 'discovery' } : { kind: 'uri', uri: jwksUri };

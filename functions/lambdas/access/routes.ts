@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Context } from 'hono';
 import { newToken, tokenDigest } from '../../auth/static-token.ts';
-import { ResourceMapError } from '../../core/errors.ts';
+import { type ErrorDetails, ResourceMapError } from '../../core/errors.ts';
 import type { Registration, Rights, StaticToken } from '../../core/registration.ts';
 import {
   IssuedTokenSchema,
@@ -60,12 +60,17 @@ export function accessRoutes(
     refuseUnknownParameters(c, []);
     const id = c.req.param('id') ?? '';
     const found = REGISTRATION_ID.test(id) ? await trust.remove(kind, id) : 0;
-    if (found !== 1) {
+    if (found === 0) {
       throw new ResourceMapError(
         'grant_not_found',
-        found === 0
-          ? `There is no ${kind} ${JSON.stringify(id.slice(0, 64))}; GET /v1/${kind}s lists them, and the first 12 digits of an id will do.`
-          : `The ids of ${found} ${kind}s begin with ${id}; give more digits.`,
+        `There is no ${kind} ${JSON.stringify(id.slice(0, 64))}; GET /v1/${kind}s lists them, and the first 12 digits of an id will do.`,
+        { field: kind, value: id.slice(0, 64) },
+      );
+    }
+    if (found > 1) {
+      throw new ResourceMapError(
+        'grant_not_found',
+        `The ids of ${found} ${kind}s begin with ${id}; give more digits.`,
       );
     }
     record(c, `${kind} removed`, id);
@@ -77,7 +82,7 @@ export function accessRoutes(
     responseFormat(c);
     const registration = registrationOf(await readMessage(c, RegistrationSchema), asked(c), loopbackIssuers);
     const added = await trust.register(registration);
-    if (added !== 'added') throw new ResourceMapError('grant_exists', refusalOf(added, registration));
+    if (added !== 'added') throw refusalOf(added, registration);
     record(c, 'registration added', registration.id);
     return respond(c, RegistrationSchema, registrationMessage(registration), 201);
   });
@@ -112,14 +117,25 @@ export function accessRoutes(
   app.delete('/v1/tokens/:id', (c) => remove(c, 'token'));
 }
 
-function refusalOf(added: Exclude<Added, 'added'>, { id, match }: Registration): string {
+function refusalOf(added: Exclude<Added, 'added'>, { id, match }: Registration): ResourceMapError {
+  const refusal = (detail: string, details: ErrorDetails): ResourceMapError =>
+    new ResourceMapError('grant_exists', detail, details);
   switch (added) {
     case 'exists':
-      return `This issuer, audience and ${match.kind.replaceAll('_', ' ')} are registered as ${id.slice(0, 12)}; remove that one first.`;
+      return refusal(
+        `This issuer, audience and ${match.kind.replaceAll('_', ' ')} are registered as ${id.slice(0, 12)}; remove that one first.`,
+        { field: match.kind, value: id.slice(0, 12) },
+      );
     case 'other_keys':
-      return 'Other registrations by an attribute of this issuer and audience have other keys; give the same jwks or jwks_uri, or remove those first.';
+      return refusal(
+        'Other registrations by an attribute of this issuer and audience have other keys; give the same jwks or jwks_uri, or remove those first.',
+        { field: 'jwks' },
+      );
     case 'too_many':
-      return `This issuer and audience have ${MAX_ATTRIBUTE_REGISTRATIONS} registrations by an attribute, which is the most that are kept; remove one first.`;
+      return refusal(
+        `This issuer and audience have ${MAX_ATTRIBUTE_REGISTRATIONS} registrations by an attribute, which is the most that are kept; remove one first.`,
+        { limit: MAX_ATTRIBUTE_REGISTRATIONS },
+      );
   }
 }
 

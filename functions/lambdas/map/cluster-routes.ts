@@ -132,6 +132,7 @@ function stateMatcher(c: Context): (head: Head) => boolean {
     throw new ResourceMapError(
       'invalid_query',
       `The query parameter state is ${quote(unknown)}; it can be "included" or "omitted".`,
+      { field: 'state', value: unknown },
     );
   }
   return ({ omission }) =>

@@ -1,8 +1,8 @@
 /** The query of GET /v1/capacity: what to leave out, and what to add up by. */
-import { closest } from 'fastest-levenshtein';
 import type { Context } from 'hono';
 import type { TargetFilter } from '../../core/capacity/view/filter.ts';
 import { ResourceMapError } from '../../core/errors.ts';
+import { didYouMean, nearestOf } from '../../core/nearest.ts';
 import { isCutIdentity } from '../../core/snapshot/identity.ts';
 import { GroupKey, GroupKeySchema } from '../../gen/resourcemap/v1/capacity_pb.ts';
 import { type PurchaseModel, PurchaseModelSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
@@ -96,6 +96,7 @@ export function ignoresClaims(c: Context): boolean {
   throw new ResourceMapError(
     'invalid_query',
     `The query parameter claims is ${JSON.stringify(value.slice(0, 64))}; it can be "ignore" or "subtract".`,
+    { field: 'claims', value },
   );
 }
 
@@ -131,9 +132,12 @@ function oneOf<T>(c: Context, name: string, known: ReadonlyMap<string, T>): read
       const found = known.get(value);
       if (found !== undefined) return found;
       const shown = JSON.stringify(value.slice(0, 64));
+      const names = [...known.keys()];
+      const nearest = nearestOf(value, names);
       throw new ResourceMapError(
         'invalid_query',
-        `The query parameter ${name} is ${shown}; did you mean "${closest(value.slice(0, 64), [...known.keys()])}"?`,
+        `The query parameter ${name} is ${shown}${didYouMean(value, names, `it can be ${names.join(', ')}`)}`,
+        { field: name, value, ...(nearest === undefined ? {} : { nearest: [nearest] }) },
       );
     });
 }

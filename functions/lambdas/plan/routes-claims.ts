@@ -118,7 +118,10 @@ export function claimRoutes(app: App, deps: ClaimDeps): void {
     refuseUnknownParameters(c, ['cluster']);
     const clusterId = clusterOf(c);
     if (!maySeeCluster(c.get('principal'), clusterId)) {
-      throw new ResourceMapError('forbidden', 'The token is for the agent of another cluster.');
+      throw new ResourceMapError('forbidden', 'The token is for the agent of another cluster.', {
+        field: 'cluster',
+        value: clusterId,
+      });
     }
     const id = idOf(c);
     responseFormat(c);
@@ -171,6 +174,7 @@ export function claimRoutes(app: App, deps: ClaimDeps): void {
       throw new ResourceMapError(
         'invalid_query',
         `The reason has ${Buffer.byteLength(reason)} bytes; at most ${MAX_NOTE_BYTES} are kept.`,
+        { field: 'reason', limit: MAX_NOTE_BYTES },
       );
     }
     responseFormat(c);
@@ -280,6 +284,7 @@ function clusterOf(c: Context): string {
     throw new ResourceMapError(
       'invalid_query',
       `The URL has ${another === undefined ? 'no' : 'more than one'} query parameter cluster; a claim is in one cluster, so write ?cluster= with its id.`,
+      { field: 'cluster' },
     );
   }
   return validClusterId(clusterId);
@@ -289,5 +294,8 @@ function clusterOf(c: Context): string {
 function validClusterId(clusterId: string): string {
   const fault = clusterIdFault(clusterId);
   if (fault === undefined) return clusterId;
-  throw new ResourceMapError('invalid_cluster_id', `The cluster id in the URL ${fault}.`);
+  throw new ResourceMapError('invalid_cluster_id', `The cluster id ${fault}.`, {
+    field: 'cluster',
+    value: clusterId,
+  });
 }

@@ -138,6 +138,7 @@ function notFound(name: string): ResourceMapError {
   return new ResourceMapError(
     'pool_not_found',
     `No pool ${quote(name)} is configured; GET /v1/pools lists those that are.`,
+    { field: 'pool', value: name },
   );
 }
 

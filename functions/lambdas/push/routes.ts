@@ -119,12 +119,14 @@ export function pushRoutes(
       throw new ResourceMapError(
         'invalid_query',
         `The reason ${JSON.stringify(`${cutUtf8(reason, 40)}…`)} has ${Buffer.byteLength(reason)} bytes; at most ${MAX_REASON_BYTES} are kept.`,
+        { field: 'reason', limit: MAX_REASON_BYTES },
       );
     }
     if (SWEEPER_REASONS.has(reason)) {
       throw new ResourceMapError(
         'invalid_query',
         `The reason ${quote(reason)} is reserved: the service itself gives it to a cluster whose agent it has not heard. Give another one.`,
+        { field: 'reason', value: reason },
       );
     }
     const head = await omitCluster(store.heads, clusterId, reason || 'deleted', now());

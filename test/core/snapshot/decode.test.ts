@@ -98,7 +98,7 @@ describe('decoding a snapshot', () => {
 
   it('one fault in JSON is told whole', () => {
     const error = refusal(Buffer.from('{"logicalCouter":"1"}'), 'json');
-    const message = 'ClusterResourceMap has no field "logicalCouter"; the nearest is "logicalCounter".';
+    const message = 'ClusterResourceMap has no field "logicalCouter"; did you mean "logicalCounter"?';
     expect(error.message).toBe(
       `[malformed_json] The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: logicalCouter: ${message}`,
     );

@@ -21,19 +21,19 @@ const FAULTS: readonly (readonly [json: string, code: string, path: string, mess
     '{"logicalCouter":"1"}',
     'unknown_field',
     'logicalCouter',
-    'ClusterResourceMap has no field "logicalCouter"; the nearest is "logicalCounter".',
+    'ClusterResourceMap has no field "logicalCouter"; did you mean "logicalCounter"?',
   ],
   [
     '{"capacity_pools":[{"nodeTypes":[{"totalCnt":1}]}]}',
     'unknown_field',
     'capacity_pools[0].node_types[0].totalCnt',
-    'NodeTypeCapacity has no field "totalCnt"; the nearest is "totalCount".',
+    'NodeTypeCapacity has no field "totalCnt"; did you mean "totalCount"?',
   ],
   [
     '{"__proto__":{"clusterId":"c1"}}',
     'unknown_field',
     '__proto__',
-    'ClusterResourceMap has no field "__proto__"; the nearest is "topology".',
+    'ClusterResourceMap has no field "__proto__"; leave it out.',
   ],
   [
     '{"logicalCounter":"1","logical_counter":"2"}',
@@ -150,7 +150,7 @@ const FAULTS: readonly (readonly [json: string, code: string, path: string, mess
     '{"jobs":[{"workloadKind":"WORKLOAD_KIND_BATHC"}]}',
     'invalid_value',
     'jobs[0].workload_kind',
-    '"WORKLOAD_KIND_BATHC" stands where a WorkloadKind belongs; the nearest is "WORKLOAD_KIND_BATCH".',
+    '"WORKLOAD_KIND_BATHC" stands where a WorkloadKind belongs; did you mean "WORKLOAD_KIND_BATCH"?',
   ],
   [
     '{"jobs":[{"workloadKind":1.5}]}',

@@ -173,7 +173,7 @@ describe.each(engines)('on $name', (engine) => {
       expect(status).toBe(400);
       expect(JSON.parse(body.toString())).toMatchObject({
         code: 'invalid_query',
-        detail: 'There is no query parameter "acceleratorModel"; the nearest is "accelerator_model".',
+        detail: 'There is no query parameter "acceleratorModel"; did you mean "accelerator_model"?',
       });
     });
   });

@@ -146,7 +146,7 @@ test('the list refuses what is no id of a cluster', async () => {
   expect([status, body.code, body.detail]).toEqual([
     400,
     'invalid_cluster_id',
-    expect.stringMatching(/^The cluster id in the URL .*\.$/),
+    expect.stringMatching(/^The cluster id .*\.$/),
   ]);
 });
 

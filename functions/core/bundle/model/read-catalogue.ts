@@ -1,5 +1,5 @@
 /** The operator's instance-type catalogue as it stands in a file. */
-import { closest } from 'fastest-levenshtein';
+import { didYouMean } from '../../nearest.ts';
 import { quote } from '../../quote.ts';
 import { catalogueWith, type InstanceCatalogue, type InstanceTypeFacts } from './catalogue.ts';
 import { MAX_NAME_BYTES } from './limits.ts';
@@ -53,7 +53,7 @@ function factsOf(name: string, facts: unknown): InstanceTypeFacts {
   for (const [field, value] of Object.entries(facts)) {
     if (!FIELDS.some((known) => known === field)) {
       throw new CatalogueError(
-        `The instance type ${quote(name)} of the catalogue has ${quote(field)}, which there is not; the nearest is ${quote(closest(field.slice(0, 64), FIELDS))}.`,
+        `The instance type ${quote(name)} of the catalogue has ${quote(field)}, which is not known${didYouMean(field, FIELDS, `known are ${FIELDS.join(' and ')}`)}`,
       );
     }
     if (!(typeof value === 'number' && Number.isFinite(value) && value >= 0)) {

@@ -106,7 +106,7 @@ function checkCounterStep(
     () => 'logical_counter',
     () =>
       `logical_counter is ${snapshot.logicalCounter}, ${step} above the high-water mark ${previous.highWater}; ` +
-      `at most ${MAX_COUNTER_JUMP} are allowed: go on at ${previous.highWater + 1n}, or push with ?allow_jump=true if it is meant`,
+      `at most ${MAX_COUNTER_JUMP} are allowed: go on at ${previous.highWater + 1n}, or push with allow_jump=true if it is meant`,
   );
 }
 

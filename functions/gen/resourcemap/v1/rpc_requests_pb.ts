@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file resourcemap/v1/rpc_requests.proto.
  */
 export const file_resourcemap_v1_rpc_requests: GenFile = /*@__PURE__*/
-  fileDesc("CiFyZXNvdXJjZW1hcC92MS9ycGNfcmVxdWVzdHMucHJvdG8SDnJlc291cmNlbWFwLnYxIjoKDUdldE1hcFJlcXVlc3QSKQoGZmlsdGVyGAEgASgLMhkucmVzb3VyY2VtYXAudjEuTWFwRmlsdGVyIjwKD0dldENsb2NrUmVxdWVzdBIpCgZmaWx0ZXIYASABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXIibgoTTGlzdENsdXN0ZXJzUmVxdWVzdBIpCgZmaWx0ZXIYASABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXISLAoGc3RhdGVzGAIgAygOMhwucmVzb3VyY2VtYXAudjEuQ2x1c3RlclN0YXRlIicKEUdldENsdXN0ZXJSZXF1ZXN0EhIKCmNsdXN0ZXJfaWQYASABKAkiKAoSR2V0U25hcHNob3RSZXF1ZXN0EhIKCmNsdXN0ZXJfaWQYASABKAkibwoTUHVzaFNuYXBzaG90UmVxdWVzdBI0CghzbmFwc2hvdBgBIAEoCzIiLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJSZXNvdXJjZU1hcBISCgphbGxvd19qdW1wGAIgASgIEg4KBnN0cmljdBgDIAEoCCJPChdWYWxpZGF0ZVNuYXBzaG90UmVxdWVzdBI0CghzbmFwc2hvdBgBIAEoCzIiLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJSZXNvdXJjZU1hcCI4ChJPbWl0Q2x1c3RlclJlcXVlc3QSEgoKY2x1c3Rlcl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkihwEKEkdldENhcGFjaXR5UmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5yZXNvdXJjZW1hcC52MS5DYXBhY2l0eUZpbHRlchIqCghncm91cF9ieRgCIAMoDjIYLnJlc291cmNlbWFwLnYxLkdyb3VwS2V5EhUKDWlnbm9yZV9jbGFpbXMYAyABKAgiEgoQTGlzdFBvb2xzUmVxdWVzdCIjCg5HZXRQb29sUmVxdWVzdBIRCglwb29sX25hbWUYASABKAkiSQoOUHV0UG9vbFJlcXVlc3QSKQoEcG9vbBgBIAEoCzIbLnJlc291cmNlbWFwLmJ1bmRsZS52MS5Qb29sEgwKBGV0YWcYAiABKAkiNAoRRGVsZXRlUG9vbFJlcXVlc3QSEQoJcG9vbF9uYW1lGAEgASgJEgwKBGV0YWcYAiABKAkiFAoSRGVsZXRlUG9vbFJlc3BvbnNlIqIBCgdQcm9ibGVtEgwKBGNvZGUYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIcCg9oaWdoX3dhdGVyX21hcmsYAyABKARIAIgBARIpCghmaW5kaW5ncxgEIAMoCzIXLnJlc291cmNlbWFwLnYxLkZpbmRpbmcSGAoQb21pdHRlZF9maW5kaW5ncxgFIAEoDUISChBfaGlnaF93YXRlcl9tYXJrQkEKDnJlc291cmNlbWFwLnYxUAFaHHJlc291cmNlbWFwL3YxO3Jlc291cmNlbWFwdjGqAg5SZXNvdXJjZU1hcC5WMWIGcHJvdG8z", [file_resourcemap_bundle_v1_pool, file_resourcemap_v1_capacity, file_resourcemap_v1_resource_map, file_resourcemap_v1_service]);
+  fileDesc("CiFyZXNvdXJjZW1hcC92MS9ycGNfcmVxdWVzdHMucHJvdG8SDnJlc291cmNlbWFwLnYxIjoKDUdldE1hcFJlcXVlc3QSKQoGZmlsdGVyGAEgASgLMhkucmVzb3VyY2VtYXAudjEuTWFwRmlsdGVyIjwKD0dldENsb2NrUmVxdWVzdBIpCgZmaWx0ZXIYASABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXIibgoTTGlzdENsdXN0ZXJzUmVxdWVzdBIpCgZmaWx0ZXIYASABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXISLAoGc3RhdGVzGAIgAygOMhwucmVzb3VyY2VtYXAudjEuQ2x1c3RlclN0YXRlIicKEUdldENsdXN0ZXJSZXF1ZXN0EhIKCmNsdXN0ZXJfaWQYASABKAkiKAoSR2V0U25hcHNob3RSZXF1ZXN0EhIKCmNsdXN0ZXJfaWQYASABKAkibwoTUHVzaFNuYXBzaG90UmVxdWVzdBI0CghzbmFwc2hvdBgBIAEoCzIiLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJSZXNvdXJjZU1hcBISCgphbGxvd19qdW1wGAIgASgIEg4KBnN0cmljdBgDIAEoCCJPChdWYWxpZGF0ZVNuYXBzaG90UmVxdWVzdBI0CghzbmFwc2hvdBgBIAEoCzIiLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJSZXNvdXJjZU1hcCI4ChJPbWl0Q2x1c3RlclJlcXVlc3QSEgoKY2x1c3Rlcl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkihwEKEkdldENhcGFjaXR5UmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5yZXNvdXJjZW1hcC52MS5DYXBhY2l0eUZpbHRlchIqCghncm91cF9ieRgCIAMoDjIYLnJlc291cmNlbWFwLnYxLkdyb3VwS2V5EhUKDWlnbm9yZV9jbGFpbXMYAyABKAgiEgoQTGlzdFBvb2xzUmVxdWVzdCIjCg5HZXRQb29sUmVxdWVzdBIRCglwb29sX25hbWUYASABKAkiSQoOUHV0UG9vbFJlcXVlc3QSKQoEcG9vbBgBIAEoCzIbLnJlc291cmNlbWFwLmJ1bmRsZS52MS5Qb29sEgwKBGV0YWcYAiABKAkiNAoRRGVsZXRlUG9vbFJlcXVlc3QSEQoJcG9vbF9uYW1lGAEgASgJEgwKBGV0YWcYAiABKAkiFAoSRGVsZXRlUG9vbFJlc3BvbnNlIoYCCgdQcm9ibGVtEgwKBGNvZGUYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIcCg9oaWdoX3dhdGVyX21hcmsYAyABKARIAIgBARIpCghmaW5kaW5ncxgEIAMoCzIXLnJlc291cmNlbWFwLnYxLkZpbmRpbmcSGAoQb21pdHRlZF9maW5kaW5ncxgFIAEoDRINCgVmaWVsZBgGIAEoCRINCgV2YWx1ZRgHIAEoCRIPCgduZWFyZXN0GAggAygJEhIKBWxpbWl0GAkgASgESAGIAQESFQoNYWxsb3dlZF9yb2xlcxgKIAMoCUISChBfaGlnaF93YXRlcl9tYXJrQggKBl9saW1pdEJBCg5yZXNvdXJjZW1hcC52MVABWhxyZXNvdXJjZW1hcC92MTtyZXNvdXJjZW1hcHYxqgIOUmVzb3VyY2VNYXAuVjFiBnByb3RvMw", [file_resourcemap_bundle_v1_pool, file_resourcemap_v1_capacity, file_resourcemap_v1_resource_map, file_resourcemap_v1_service]);
 
 /**
  * @generated from message resourcemap.v1.GetMapRequest
@@ -344,6 +344,41 @@ export type Problem = Message<"resourcemap.v1.Problem"> & {
    * @generated from field: uint32 omitted_findings = 5;
    */
   omittedFindings: number;
+
+  /**
+   * What of the request is at fault: a parameter, a header, or what an id names.
+   *
+   * @generated from field: string field = 6;
+   */
+  field: string;
+
+  /**
+   * What that has, cut if it is long.
+   *
+   * @generated from field: string value = 7;
+   */
+  value: string;
+
+  /**
+   * What was probably meant, the nearest first.
+   *
+   * @generated from field: repeated string nearest = 8;
+   */
+  nearest: string[];
+
+  /**
+   * The limit that the request exceeds, in the unit that the error's message names.
+   *
+   * @generated from field: optional uint64 limit = 9;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * Of a request that the token does not allow: the roles that may send it.
+   *
+   * @generated from field: repeated string allowed_roles = 10;
+   */
+  allowedRoles: string[];
 };
 
 /**

@@ -33,7 +33,7 @@ describe('the catalogue of a file', () => {
     ],
     [
       '{"a": {"totalCapasity": 400}}',
-      'The instance type "a" of the catalogue has "totalCapasity", which there is not; the nearest is "totalCapacity".',
+      'The instance type "a" of the catalogue has "totalCapasity", which is not known; did you mean "totalCapacity"?',
     ],
     [
       '{"a": {"totalCores": "96"}}',

@@ -277,7 +277,7 @@ describe('faults', () => {
       { bundle: { jobs: [{ launch: { legacy: { job: 7 } } }] } },
       'bundle.jobs[0].launch.legacy.job: 7 stands where an object (Struct) belongs.',
     ],
-    [{ bundle: { job: [] } }, 'bundle.job: Bundle has no field "job"; the nearest is "jobs".'],
+    [{ bundle: { job: [] } }, 'bundle.job: Bundle has no field "job"; did you mean "jobs"?'],
   ])('of the JSON itself are told by path too: %j', (request, fault) => {
     expect(faults(request)).toEqual([fault]);
   });

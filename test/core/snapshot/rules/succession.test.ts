@@ -41,7 +41,7 @@ describe('the counter', () => {
           severity: 'reject',
           path: 'logical_counter',
           message:
-            'logical_counter is 9007199254741000, 9007199254740993 above the high-water mark 7; at most 9007199254740992 are allowed: go on at 8, or push with ?allow_jump=true if it is meant',
+            'logical_counter is 9007199254741000, 9007199254740993 above the high-water mark 7; at most 9007199254740992 are allowed: go on at 8, or push with allow_jump=true if it is meant',
         },
       ],
       rejects: 1,
