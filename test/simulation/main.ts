@@ -66,13 +66,15 @@ async function main(): Promise<void> {
       ? Number.POSITIVE_INFINITY
       : integer('minutes', text('minutes'), 1) * 60_000;
   const startedMs = realMs();
-  const total = { seeds: 0, operations: 0, acknowledged: 0, restarts: 0 };
+  const total = { seeds: 0, operations: 0, acknowledged: 0, claims: 0, jobsStarted: 0, restarts: 0 };
   const failed: number[] = [];
   for (let seed = from; seed < from + seeds && realMs() - startedMs < limitMs; seed++) {
     const outcome = await simulate(seed, false, untilMs);
     total.seeds++;
     total.operations += outcome.operations;
     total.acknowledged += outcome.acknowledged;
+    total.claims += outcome.claims;
+    total.jobsStarted += outcome.jobsStarted;
     total.restarts += outcome.restarts;
     if (outcome.wrongs.length > 0) {
       failed.push(seed);
@@ -92,6 +94,7 @@ async function main(): Promise<void> {
   const seconds = (realMs() - startedMs) / 1_000;
   console.log(
     `${total.seeds} seeds, ${total.operations} operations, ${total.acknowledged} pushes acknowledged, ` +
+      `${total.claims} claims accepted, ${total.jobsStarted} jobs started on them, ` +
       `${total.restarts} processes killed, ${failed.length} seeds failed, ${seconds.toFixed(0)} s, ` +
       `${Math.round(total.operations / seconds)} operations a second`,
   );

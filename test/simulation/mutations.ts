@@ -23,6 +23,8 @@ const READER = 'functions/reading/map-reader.ts';
 const ANNOUNCE = 'functions/lambdas/notify/announce.ts';
 const SPAN = 'functions/lambdas/notify/span.ts';
 const PUBLISHER = 'functions/lambdas/notify/publisher.ts';
+const LEDGERS = 'functions/storage/ledgers.ts';
+const EVALUATE = 'functions/core/claims/evaluate.ts';
 const RESTORE = 'infra/restore/restore-heads.ts';
 const KNOWN = 'infra/restore/known-clusters.ts';
 
@@ -248,5 +250,41 @@ export const MUTATIONS: readonly Mutation[] = [
     file: KNOWN,
     from: '      else this.#addTombstone(tombstoneFromItem(item));',
     to: '',
+  },
+  {
+    name: 'a ledger is replaced though another wrote it',
+    file: LEDGERS,
+    from: "ConditionExpression: '#version = :seen',",
+    to: "ConditionExpression: 'attribute_exists(clusterId) OR #version = :seen',",
+  },
+  {
+    name: 'a new ledger overwrites one that is there',
+    file: LEDGERS,
+    from: "{ ConditionExpression: 'attribute_not_exists(clusterId)' }",
+    to: "{ ConditionExpression: 'attribute_not_exists(nothing)' }",
+  },
+  {
+    name: 'claims keep nobody out',
+    file: EVALUATE,
+    from: '    if (claim.end !== undefined || !blocks(claim)) continue;',
+    to: '    if (claim.hold.fence >= 0n || claim.end !== undefined || !blocks(claim)) continue;',
+  },
+  {
+    name: 'a confirmed claim ends by its time alone',
+    file: EVALUATE,
+    from: 'if (head.omittedAtMs !== undefined || !isEvidence(head, hold.expiresAtMs, settings)) return undefined;',
+    to: '',
+  },
+  {
+    name: 'a look that began right behind the end of a claim is evidence',
+    file: EVALUATE,
+    from: 'head.observedMs >= expiresAtMs + OBSERVED_MARGIN_MS',
+    to: 'head.observedMs >= expiresAtMs',
+  },
+  {
+    name: 'what an agent calls the time is evidence at once',
+    file: EVALUATE,
+    from: '  return maxClockAheadMs + 2 * CLOCK_SKEW_MS + VISIBILITY_MS;',
+    to: '  return maxClockAheadMs > 0 ? 0 : VISIBILITY_MS;',
   },
 ];

@@ -2,11 +2,14 @@
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { type App, createApp } from '../../functions/http/app.ts';
+import { ChangeSignal } from '../../functions/http/wait.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
+import { claimRoutes } from '../../functions/lambdas/plan/routes-claims.ts';
 import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import type { Telemetry } from '../../functions/runtime/telemetry.ts';
 import { storeOn } from '../../functions/storage/client.ts';
 import type { Store } from '../../functions/storage/commit.ts';
+import { CLAIMS_KEY, LedgerStore } from '../../functions/storage/ledgers.ts';
 import { CONTENTS_KEY, CONTENTS_TTL, HEADS_KEY } from '../../functions/storage/tables.ts';
 import { simulatedClient } from './database.ts';
 import type { DynamoDbModel, TableShape } from './dynamodb-model.ts';
@@ -15,12 +18,15 @@ import type { Process, World } from './world.ts';
 
 export const TABLES = { heads: 'Heads', contents: 'Contents', shards: 2 } as const;
 
+export const CLAIMS = { name: 'Claims', shards: TABLES.shards } as const;
+
 /** The table of heads as it was at an earlier time, which DynamoDB restores under another name. */
 export const RESTORED_HEADS = 'HeadsRestored';
 
 export const SHAPES: Readonly<Record<string, TableShape>> = {
   [TABLES.heads]: { ...HEADS_KEY, stream: true },
   [RESTORED_HEADS]: HEADS_KEY,
+  [CLAIMS.name]: CLAIMS_KEY,
   [TABLES.contents]: { ...CONTENTS_KEY, ttl: CONTENTS_TTL },
 };
 
@@ -136,6 +142,12 @@ export class Service {
     const common = { telemetry, now: Date.now, store };
     pushRoutes(app, common);
     mapRoutes(app, { ...common, cacheBytes: CACHE_BYTES });
+    claimRoutes(app, {
+      ...common,
+      ledgers: new LedgerStore(simulatedClient(world, this.model, this.faults), CLAIMS),
+      settings: { maxClockAheadMs: 300_000, retireAfterMs: 86_400_000 },
+      changes: new ChangeSignal(),
+    });
     this.instances.push({ name, alive: true, skewMs: world.random01.integer(-200, 200), app, store });
     world.note(`${name} starts`);
   }

@@ -2,6 +2,7 @@
 
 import { MapReplica } from '../../functions/client/replica.ts';
 import { sweep } from '../../functions/lambdas/expire/sweep.ts';
+import { CLAIMED_CLUSTER, ClaimedCluster, ClaimedClusterAgent, Scheduler } from './claims.ts';
 import { Agent, clientOf, omit, pull, read, repeat } from './clients.ts';
 import { DynamoDbModel } from './dynamodb-model.ts';
 import { EventPath } from './events.ts';
@@ -20,6 +21,9 @@ export interface Outcome {
   readonly operations: number;
   /** Pushes that were acknowledged: a world in which nothing succeeds proves nothing. */
   readonly acknowledged: number;
+  /** Claims that were acknowledged, and jobs that were started on them. */
+  readonly claims: number;
+  readonly jobsStarted: number;
   readonly restarts: number;
   readonly wrongs: readonly string[];
   readonly story: readonly string[];
@@ -133,6 +137,35 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
       await sweep({ heads, shards: TABLES.shards, telemetry: QUIET }, MEMBERSHIP, Date.now());
     },
   );
+  // In some worlds schedulers claim the capacity of a cluster of their own.
+  const claiming = random01.chance(0.3) ? new ClaimedCluster(world, random01.pick([1, 2, 4, 8])) : undefined;
+  const schedulers: Scheduler[] = [];
+  const claimedAgent = claiming && new ClaimedClusterAgent(deps, claiming);
+  const claimedAgentProcess = process(`agent of ${CLAIMED_CLUSTER}`);
+  let claimingEnds = false;
+  if (claiming !== undefined && claimedAgent !== undefined) {
+    repeat(
+      world,
+      claimedAgentProcess,
+      2_000,
+      () => claimingEnds,
+      async () => {
+        await claimedAgent.step();
+      },
+    );
+    for (let i = 1; i <= random01.integer(3, 8); i++) {
+      const scheduler = new Scheduler(deps, process(`scheduler ${i}`), claiming);
+      schedulers.push(scheduler);
+      repeat(
+        world,
+        scheduler.process,
+        1_000,
+        () => ending,
+        () => scheduler.step(),
+      );
+    }
+  }
+
   let restarts = 0;
   const fate = process('fate');
   repeat(
@@ -197,6 +230,18 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
         wrongs.push(`${agent.process.name} could not push in a kind world.`);
     }, agent.process);
   }
+  if (claiming !== undefined && claimedAgent !== undefined) {
+    // Longer than any claim lives, and than a job that was started on it can take to show.
+    await world.run(world.nowMs + 300_000);
+    claimingEnds = true;
+    for (let i = 0; i < 2; i++)
+      await settle(async () => void (await claimedAgent.step()), claimedAgentProcess);
+    const [scheduler] = schedulers;
+    if (scheduler !== undefined)
+      await settle(async () => {
+        for (const claim of await scheduler.live()) wrongs.push(`${claim} is held for ever.`);
+      }, scheduler.process);
+  }
   const last = process('last reader');
   const client = clientOf(deps);
   let etag = '';
@@ -232,6 +277,8 @@ export async function simulate(seed: number, tellsStory = false, untilMs = 60_00
   return {
     seed,
     operations: faults.operations,
+    claims: schedulers.reduce((sum, { accepted }) => sum + accepted, 0),
+    jobsStarted: claiming?.started ?? 0,
     acknowledged: history.filter(({ kind }) => kind === 'push acknowledged').length,
     restarts,
     wrongs: [
