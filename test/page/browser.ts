@@ -25,8 +25,8 @@ export function useBrowser(): void {
 
 export interface TestPage {
   readonly page: Page;
-  /** What the policy refused, and errors that nobody caught, so far. */
-  readonly faults: readonly string[];
+  /** What the policy refused, and errors that nobody caught, so far. A test that provokes one takes it out. */
+  readonly faults: string[];
 }
 
 /** An empty tab that is closed after the test, which fails if the page broke its own policy. */
@@ -40,11 +40,29 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Test
     // A refused request is in the console as well; how the page takes it is what tests look at.
     if (/Content Security Policy|Trusted ?Type|Uncaught/i.test(message.text())) faults.push(message.text());
   });
+  // What a browser would send to a report-uri, in every document of the tab.
+  await page.exposeFunction('policyRefused', (what: string) => faults.push(`policy: ${what}`));
+  await page.addInitScript(() => {
+    const tab = globalThis as unknown as ReportingTab;
+    tab.document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      tab.policyRefused(`${violatedDirective} ${blockedURI}`),
+    );
+  });
   onTestFinished(async () => {
     await context.close();
     expect(faults).toEqual([]);
   });
   return { page, faults };
+}
+
+interface ReportingTab {
+  readonly document: {
+    addEventListener(
+      type: 'securitypolicyviolation',
+      listener: (event: { readonly violatedDirective: string; readonly blockedURI: string }) => void,
+    ): void;
+  };
+  policyRefused(what: string): void;
 }
 
 /** What axe has against the page as it is now, as rule and element. */

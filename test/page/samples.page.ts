@@ -1,18 +1,22 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { newClaimId } from '../../functions/client/claim-id.ts';
 import type { Capacity, ClusterList, FitResponse, Histogram } from '../../functions/page/api/types.ts';
 import { chromiumPath, newPage, overflowOf, useBrowser, violations } from './browser.ts';
-import { api, push, pushAll, samples, serve } from './services.ts';
+import { api, mapEtag, push, pushAll, samples, serve } from './services.ts';
 
 useBrowser();
 
 let url: string;
 let page: Page;
+/** Of the map that the page is opened on. */
+let etag: string;
 
 describe.skipIf(chromiumPath === undefined)('On the samples the page', () => {
   beforeEach(async () => {
     ({ url } = await serve());
     await pushAll(url);
+    etag = await mapEtag(url);
   });
 
   const open = async (fragment = '', options = {}): Promise<void> => {
@@ -51,7 +55,7 @@ describe.skipIf(chromiumPath === undefined)('On the samples the page', () => {
         group.values[1]?.value ?? '',
         free(group.free, group.eligibleFree),
         grouped(group.accelerators),
-        grouped(mostFree(group.freeHistogramAfterDemand)),
+        grouped(mostFree(group.freeHistogramAfterClaims)),
         grouped(group.idleNodes),
         grouped(group.pendingDemand),
         grouped(group.deficit),
@@ -67,6 +71,7 @@ describe.skipIf(chromiumPath === undefined)('On the samples the page', () => {
       }
     }
     expect(shown).toEqual(expected);
+    expect(await mapEtag(url)).toBe(etag);
   });
 
   it('shows of clusters what the API says, cell by cell', async () => {
@@ -95,6 +100,7 @@ describe.skipIf(chromiumPath === undefined)('On the samples the page', () => {
       if (accelerators.length > 3) listed.push(`and ${accelerators.length - 3} more`);
       expect(models?.split('\n').filter(Boolean)).toEqual(listed);
     }
+    expect(await mapEtag(url)).toBe(etag);
   });
 
   it('opens a cluster: node types as bars of nodes by free accelerators, equal to the API’s', async () => {
@@ -128,6 +134,44 @@ describe.skipIf(chromiumPath === undefined)('On the samples the page', () => {
         nodesByFree(target.freeHistogramAfterDemand, target.nodes),
       ]);
     }
+    expect(await mapEtag(url)).toBe(etag);
+  });
+
+  it('shows the claims of the opened cluster, and what is left after them', async () => {
+    const id = newClaimId();
+    const put = await fetch(`${url}/v1/claims/${id}?cluster=aicr-eks-h100`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        jobId: 'llama',
+        ranks: [{ chains: 1, podRequirements: [{ acceleratorCount: 8 }] }],
+        note: 'a test',
+      }),
+    });
+    expect([put.status, await put.text()]).toEqual([201, expect.any(String)]);
+    await open('#cluster=aicr-eks-h100');
+    const claim = page.locator(`[data-claim="${id}"]`);
+    await expectText(
+      claim,
+      /^held by \S+.* for llama, accepted \d+ s ago, 1 chain to start, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/,
+    );
+    await page.locator('#opened tbody tr').first().waitFor();
+    const { targets } = await api<Capacity>(url, '/v1/capacity?cluster=aicr-eks-h100');
+    const [index] = targets.flatMap(({ claimed }, i) => (claimed === '8' ? [i] : []));
+    const target = targets[index ?? -1];
+    if (target === undefined) throw new Error('no target has the claim');
+    const row = page.locator('#opened tbody tr').nth(index ?? -1);
+    await expectText(
+      row.locator('[data-cell=histogram-claims]'),
+      nodesByFree(target.freeHistogramAfterClaims, target.nodes),
+    );
+    expect(await row.locator('[data-cell=free]').innerText()).toContain('(8 claimed)');
+
+    await fetch(`${url}/v1/claims/${id}?cluster=aicr-eks-h100&reason=changed%20my%20mind`, {
+      method: 'DELETE',
+    });
+    await expectText(claim, /^released by .* ended \d{4}.*: changed my mind/);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('shows the work of the opened cluster, from jobs to chains', async () => {
@@ -197,7 +241,7 @@ describe.skipIf(chromiumPath === undefined)('On the samples the page', () => {
     );
     await expectText(
       feed.locator('li.out'),
-      /kops-l4 is out of the map: maintenance; what it has is unknown$/,
+      /kops-l4 is not in the map \(out: maintenance\); what it has is unknown$/,
     );
   });
 

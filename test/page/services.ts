@@ -84,6 +84,14 @@ export async function api<T>(url: string, path: string, body?: unknown): Promise
   return (await response.json()) as T;
 }
 
+/** Of the whole map: as long as it is the same, so is everything that is computed on the map. */
+export async function mapEtag(url: string): Promise<string> {
+  const { status, headers } = await fetch(`${url}/v1/map`, { method: 'HEAD' });
+  const etag = headers.get('etag');
+  if (status !== 200 || etag === null) throw new Error(`The map has status ${status} and the etag ${etag}.`);
+  return etag;
+}
+
 /** @param issue a token of the agent of a cluster */
 export async function pushAsAgents(
   url: string,

@@ -68,6 +68,80 @@ describe.skipIf(chromiumPath === undefined)('In trouble the page', () => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it('runs under its policy: a script, a style and an image from outside would each be reported', async () => {
+    const { url } = await serve();
+    const { page, faults } = await newPage();
+    await page.goto(url);
+    await page.locator('#clusters h2').waitFor();
+    expect(faults).toEqual([]);
+    await page.evaluate(() => {
+      const { document } = globalThis as unknown as Injected;
+      for (const [tag, attribute, value] of [
+        ['script', 'textContent', 'alert(1)'],
+        ['style', 'textContent', 'a { color: red }'],
+        ['img', 'src', 'https://example.invalid/x.png'],
+      ] as const) {
+        const element = document.createElement(tag);
+        try {
+          element[attribute] = value;
+        } catch {
+          // Trusted types refuse a script's text before there is a script.
+        }
+        document.body.append(element);
+      }
+    });
+    const reported = () => faults.filter((each) => each.startsWith('policy: ')).sort();
+    await expect
+      .poll(reported)
+      .toEqual([
+        'policy: img-src https://example.invalid/x.png',
+        'policy: require-trusted-types-for trusted-types-sink',
+        'policy: style-src-elem inline',
+      ]);
+    faults.length = 0;
+  });
+
+  it('shows a refused agent, and a cluster that never had a snapshot accepted', async () => {
+    const { url } = await serve();
+    const [first, second] = samples();
+    if (first === undefined || second === undefined) throw new Error('no samples');
+    const twice = (sample: typeof first): typeof first => ({
+      ...sample,
+      logicalCounter: String(BigInt(sample.logicalCounter) + 1n),
+      capacityPools: [...sample.capacityPools, ...sample.capacityPools],
+    });
+    await push(url, first);
+    await push(url, twice(first), undefined, [422]);
+    await push(url, twice(second), undefined, [422]);
+    const { page } = await newPage();
+    await page.goto(url);
+
+    const row = (sample: typeof first) => page.locator(`[data-cluster="${sample.cluster.clusterId}"]`);
+    await expect
+      .poll(() => row(first).locator('[data-cell=refusal]').innerText())
+      .toMatch(/^✕ duplicate_pool_id, \d+ s ago$/);
+    expect(await row(first).locator('[data-cell=state]').innerText()).toBe('● in the map');
+    expect(await row(second).locator('[data-cell=state]').innerText()).toBe('○ no snapshot accepted yet');
+    expect(await row(second).locator('[data-cell=accelerators]').innerText()).toBe('unknown');
+    expect(await page.locator('.truth').innerText()).toContain('✕ 2 with a refused agent');
+    await row(second).locator('a').click();
+    await expect
+      .poll(() => page.locator('#opened .refused').innerText())
+      .toMatch(
+        /^✕ The agent was refused at \d{4}-\d\d-\d\d .* UTC \(\d+ s ago\): duplicate_pool_id .+ \(refused since the last accepted push: 1\)$/,
+      );
+    expect(await page.locator('#opened table').count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+
+    // The agent's next good snapshot ends both.
+    await push(url, second);
+    await expect
+      .poll(() => row(second).locator('[data-cell=state]').innerText(), { timeout: 20_000 })
+      .toBe('● in the map');
+    expect(await row(second).locator('[data-cell=refusal]').innerText()).toBe('');
+    await expect.poll(() => page.locator('#feed li.returned').count(), { timeout: 20_000 }).toBe(1);
+  });
+
   it('keeps what it shows, dated, while the service is away, and goes on when it is back', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rmap-page-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -119,6 +193,13 @@ describe.skipIf(chromiumPath === undefined)('In trouble the page', () => {
     await expect.poll(() => page.locator('#clusters tbody tr').count()).toBe(1);
   });
 });
+
+interface Injected {
+  readonly document: {
+    createElement(tag: string): Record<'textContent' | 'src', string>;
+    readonly body: { append(element: unknown): void };
+  };
+}
 
 async function indexOf(page: import('playwright-core').Page, name: string): Promise<number> {
   const ids = await page

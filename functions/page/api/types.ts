@@ -18,7 +18,8 @@ export interface Refusal {
   readonly at: string;
   readonly code: string;
   readonly message: string;
-  readonly count?: string | number;
+  /** Pushes refused since the last accepted one, at least. */
+  readonly count: number;
 }
 
 export interface ClusterStatus {
@@ -76,7 +77,8 @@ export interface CapacityGroup {
   readonly reservedDemand: string;
   readonly deficit: string;
   readonly eligibleFree: string;
-  readonly claimed?: string;
+  readonly claimed: string;
+  readonly freeHistogramAfterClaims: Histogram;
 }
 
 export interface TargetCapacity {
@@ -105,7 +107,8 @@ export interface TargetCapacity {
   readonly deficit: string;
   readonly deficitUndecided: boolean;
   readonly headroomNodes?: string;
-  readonly claimed?: string;
+  readonly claimed: string;
+  readonly freeHistogramAfterClaims: Histogram;
 }
 
 export interface Capacity {
@@ -195,12 +198,18 @@ export interface Chain {
 
 export interface Claim {
   readonly id: string;
-  readonly clusterId: string;
   readonly state: string;
   readonly owner: string;
+  readonly jobId: string;
+  readonly acceptedAt?: string;
   readonly expiresAt?: string;
-  readonly remainingChains?: string | number;
-  readonly reason?: string;
+  readonly endedAt?: string;
+  readonly remainingChains: number;
+  /** Past its time, with no evidence yet that nothing was started. */
+  readonly lapsed: boolean;
+  /** Whether what it holds still fits; absent where that could not be decided. */
+  readonly backed?: boolean;
+  readonly reason: string;
 }
 
 export interface ClaimList {

@@ -22,9 +22,9 @@ export interface RegionRow {
   readonly pending: bigint;
   readonly deficit: bigint;
   readonly idleNodes: bigint;
-  /** After pending and reserved pods (and claims) were placed. */
+  /** After pending and reserved pods and claims were placed. */
   readonly largestBlock: number;
-  readonly claimed: bigint | undefined;
+  readonly claimed: bigint;
 }
 
 export interface ModelRows {
@@ -59,8 +59,8 @@ function regionRow(group: CapacityGroup): RegionRow {
     pending: BigInt(group.pendingDemand),
     deficit: BigInt(group.deficit),
     idleNodes: BigInt(group.idleNodes),
-    largestBlock: largestBlock(group.freeHistogramAfterDemand),
-    claimed: group.claimed === undefined ? undefined : BigInt(group.claimed),
+    largestBlock: largestBlock(group.freeHistogramAfterClaims),
+    claimed: BigInt(group.claimed),
   };
 }
 
@@ -75,7 +75,7 @@ function sumOf(rows: readonly RegionRow[]): Omit<RegionRow, 'region'> {
     deficit: over((row) => row.deficit),
     idleNodes: over((row) => row.idleNodes),
     largestBlock: Math.max(0, ...rows.map((row) => row.largestBlock)),
-    claimed: rows.some((row) => row.claimed !== undefined) ? over((row) => row.claimed ?? 0n) : undefined,
+    claimed: over((row) => row.claimed),
   };
 }
 

@@ -1,7 +1,7 @@
 /** What changed between two lists of clusters, in words. */
 import type { ClusterStatus } from '../api/types.ts';
 import { countText, plural } from '../text/format.ts';
-import { isOut } from './clusters.ts';
+import { isOut, outText } from './clusters.ts';
 
 export type ChangeKind = 'new' | 'returned' | 'out' | 'gone' | 'content' | 'warnings' | 'refused';
 
@@ -33,9 +33,9 @@ function changesOf(before: ClusterStatus | undefined, after: ClusterStatus): Cha
   const changes: Change[] = [];
   const add = (kind: ChangeKind, text: string): void => void changes.push({ kind, clusterId, text });
   if (before === undefined) {
-    add('new', isOut(after) ? `is new, and out of the map: ${after.omittedReason}` : 'is new in the map');
+    add('new', isOut(after) ? `is new, and not in the map (${outText(after)})` : 'is new in the map');
   } else if (isOut(after)) {
-    if (!isOut(before)) add('out', `is out of the map: ${after.omittedReason}; what it has is unknown`);
+    if (!isOut(before)) add('out', `is not in the map (${outText(after)}); what it has is unknown`);
   } else {
     if (isOut(before)) add('returned', 'is back in the map');
     if (before.contentSinceCounter !== after.contentSinceCounter) add('content', contentText(before, after));

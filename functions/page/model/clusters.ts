@@ -17,6 +17,19 @@ export function isOut(cluster: ClusterStatus): boolean {
   return cluster.state !== 'CLUSTER_STATE_INCLUDED';
 }
 
+/** Why a cluster is out of the map, in words. */
+export function outText({ state, omittedReason }: ClusterStatus): string {
+  switch (state) {
+    case 'CLUSTER_STATE_OMITTED':
+      return `out: ${omittedReason}`;
+    case 'CLUSTER_STATE_UNSPECIFIED':
+      return 'no snapshot accepted yet';
+    default:
+      // A newer service may have states that this page has no word for.
+      return `state ${state}`;
+  }
+}
+
 /** What of a cluster is old, or nothing. Only of one that is in the map: of the others nothing is shown as current. */
 export function staleness(cluster: ClusterStatus, nowMs: number): 'received' | 'collected' | undefined {
   if (isOut(cluster)) return undefined;

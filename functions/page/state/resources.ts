@@ -127,7 +127,11 @@ export const hasClaims = computed(
   () => routes.state.value.data?.resources.includes('GET /v1/claims') ?? false,
 );
 
+/** Claims of the opened cluster. */
 export const claims = new Resource<ClaimList>({
-  request: () => (signedIn.value && hasClaims.value ? { path: '/v1/claims' } : undefined),
+  request: () =>
+    signedIn.value && hasClaims.value && openedId.value !== ''
+      ? { path: `/v1/claims?cluster=${encodeURIComponent(openedId.value)}` }
+      : undefined,
   everyMs: () => POLL_MS,
 });

@@ -9,6 +9,7 @@ import {
   isCondition,
   isOut,
   momentMs,
+  outText,
   staleness,
 } from '../model/clusters.ts';
 import { coarseNow } from '../state/clock.ts';
@@ -210,7 +211,7 @@ export function State({ status }: { status: ClusterStatus }): JSX.Element {
   if (isOut(status)) {
     return (
       <span class="out">
-        {SHAPES.out} out: {visible(status.omittedReason)}
+        {SHAPES.out} {visible(outText(status))}
       </span>
     );
   }

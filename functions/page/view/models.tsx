@@ -26,7 +26,7 @@ export function Models(): JSX.Element {
                 </th>
                 <th scope="col">In use</th>
                 <th scope="col" class="number">
-                  Largest free block on one node, after demand
+                  Largest free block on one node, after demand and claims
                 </th>
                 <th scope="col" class="number">
                   Idle nodes
@@ -86,7 +86,7 @@ function Figures(row: Omit<RegionRow, 'region'>): JSX.Element {
             (<Count value={row.eligibleFree} /> open to new work)
           </small>
         )}
-        {row.claimed === undefined || row.claimed === 0n ? null : (
+        {row.claimed === 0n ? null : (
           <small>
             {' '}
             (<Count value={row.claimed} /> claimed)

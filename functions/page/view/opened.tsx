@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { ClusterStatus, TargetCapacity } from '../api/types.ts';
+import type { Claim, ClusterStatus, TargetCapacity } from '../api/types.ts';
 import { isOut, momentMs } from '../model/clusters.ts';
 import {
   type ChainWork,
@@ -21,10 +21,21 @@ import {
   openedTargets,
 } from '../state/resources.ts';
 import { linkTo } from '../state/view.ts';
-import { countText, plural } from '../text/format.ts';
+import { countText, plural, timeText } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
 import { State } from './clusters.tsx';
-import { Count, Moment, Name, NodeBar, PAGE_ROWS, PriceOf, Scroll, Section, ShowMore } from './parts.tsx';
+import {
+  Age,
+  Count,
+  Moment,
+  Name,
+  NodeBar,
+  PAGE_ROWS,
+  PriceOf,
+  Scroll,
+  Section,
+  ShowMore,
+} from './parts.tsx';
 import { SHAPES } from './shapes.ts';
 
 export function Opened(): JSX.Element | null {
@@ -47,7 +58,7 @@ export function Opened(): JSX.Element | null {
           <Work />
         </>
       )}
-      {hasClaims.value ? <Claims cluster={cluster} /> : null}
+      {hasClaims.value ? <Claims /> : null}
     </Section>
   );
 }
@@ -92,7 +103,8 @@ function Facts({ status }: { status: ClusterStatus }): JSX.Element {
       {status.lastRefusal === undefined ? null : (
         <p class="refused">
           {SHAPES.refused} The agent was refused at <Moment ms={momentMs(status.lastRefusal.at)} />:{' '}
-          <code>{visible(status.lastRefusal.code)}</code> {visible(status.lastRefusal.message)}
+          <code>{visible(status.lastRefusal.code)}</code> {visible(status.lastRefusal.message)} (refused since
+          the last accepted push: {countText(status.lastRefusal.count)})
         </p>
       )}
       {status.warnings.length === 0 ? null : (
@@ -138,7 +150,7 @@ function NodeTypes(): JSX.Element {
                 <th scope="col" class="number">
                   Nodes
                 </th>
-                <th scope="col">Nodes by free accelerators, now and after demand</th>
+                <th scope="col">Nodes by free accelerators: now, after demand, after claims</th>
                 <th scope="col" class="number">
                   Free of total
                 </th>
@@ -203,14 +215,17 @@ function NodeType({ target }: { target: TargetCapacity }): JSX.Element {
             <span data-cell="histogram-after">
               <NodeBar histogram={target.freeHistogramAfterDemand} nodes={nodes} perNode={perNode} />
             </span>
+            {target.claimed === '0' ? null : (
+              <span data-cell="histogram-claims">
+                <NodeBar histogram={target.freeHistogramAfterClaims} nodes={nodes} perNode={perNode} />
+              </span>
+            )}
           </>
         )}
       </td>
       <td class="number" data-cell="free">
         <Count value={target.free} /> of <Count value={target.accelerators} />
-        {target.claimed === undefined || target.claimed === '0' ? null : (
-          <small> ({countText(target.claimed)} claimed)</small>
-        )}
+        {target.claimed === '0' ? null : <small> ({countText(target.claimed)} claimed)</small>}
       </td>
       <td class="number" data-cell="pending">
         <Count value={target.pendingDemand} />
@@ -330,34 +345,60 @@ function ChainOf({ work: { chain, pods, lacking } }: { work: ChainWork }): JSX.E
   );
 }
 
-function Claims({ cluster }: { cluster: string }): JSX.Element {
+function Claims(): JSX.Element {
   const { data, fault } = claims.state.value;
-  const own = (data?.claims ?? []).filter((each) => each.clusterId === cluster);
+  const shown = useSignal(PAGE_ROWS);
+  const all = data?.claims ?? [];
   return (
     <div id="claims">
       <h3>Claims</h3>
       {fault === undefined ? null : <p class="fault">✕ {fault}</p>}
-      {data === undefined ? null : own.length === 0 ? (
+      {data === undefined ? null : all.length === 0 ? (
         <p>Nobody has a claim here.</p>
       ) : (
-        <ul>
-          {own.slice(0, PAGE_ROWS).map((each) => (
-            <li key={each.id}>
-              <code>{visible(each.id)}</code> {visible(each.state.replace('CLAIM_STATE_', '').toLowerCase())}{' '}
-              by <Name text={each.owner} />
-              {each.remainingChains === undefined
-                ? ''
-                : `, ${plural(BigInt(each.remainingChains), 'chain')} to start`}
-              {each.expiresAt === undefined ? null : (
-                <>
-                  , until <Moment ms={momentMs(each.expiresAt)} />
-                </>
-              )}
-              {each.reason ? `: ${visible(each.reason)}` : ''}
-            </li>
-          ))}
-        </ul>
+        <>
+          <ul>
+            {all.slice(0, shown.value).map((each) => (
+              <ClaimOf key={each.id} claim={each} />
+            ))}
+          </ul>
+          <ShowMore
+            shown={Math.min(shown.value, all.length)}
+            all={all.length}
+            more={() => {
+              shown.value += PAGE_ROWS;
+            }}
+          />
+        </>
       )}
     </div>
+  );
+}
+
+function ClaimOf({ claim }: { claim: Claim }): JSX.Element {
+  const { acceptedAt, expiresAt, endedAt } = claim;
+  return (
+    <li data-claim={claim.id}>
+      <strong>{visible(claim.state.replace('CLAIM_STATE_', '').toLowerCase())}</strong> by{' '}
+      <Name text={claim.owner} /> for <Name text={claim.jobId} />,{' '}
+      {acceptedAt === undefined ? null : (
+        <>
+          accepted <Age ofMs={momentMs(acceptedAt)} /> ago,{' '}
+        </>
+      )}
+      {endedAt !== undefined ? (
+        <>
+          ended <Moment ms={momentMs(endedAt)} />
+        </>
+      ) : (
+        <>
+          {plural(claim.remainingChains, 'chain')} to start
+          {expiresAt === undefined ? null : `, until ${timeText(momentMs(expiresAt))}`}
+          {claim.lapsed ? ', past its time' : ''}
+          {claim.backed === false ? `, ${SHAPES.warned} does not fit any more` : ''}
+        </>
+      )}
+      {claim.reason === '' ? '' : `: ${visible(claim.reason)}`} <code>{visible(claim.id)}</code>
+    </li>
   );
 }
