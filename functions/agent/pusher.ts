@@ -3,7 +3,7 @@
  * try, after whatever failure, is made of a new cut.
  */
 import { createHash } from 'node:crypto';
-import { clone, toBinary } from '@bufbuild/protobuf';
+import { toBinary } from '@bufbuild/protobuf';
 import type { Client, PushHeaders } from '../client/client.ts';
 import { ApiError } from '../client/errors.ts';
 import { pause } from '../client/pause.ts';
@@ -232,8 +232,8 @@ export class Pusher {
 
 /** What a snapshot says, without when it said it. */
 function contentOf(snapshot: ClusterResourceMap): string {
-  const content = clone(ClusterResourceMapSchema, snapshot);
-  content.logicalCounter = 0n;
-  delete content.collectedAt;
+  // A shallow copy: a deep one of 50,000 pods takes longer than writing them.
+  const { collectedAt: _, ...rest } = snapshot;
+  const content: ClusterResourceMap = { ...rest, logicalCounter: 0n };
   return createHash('sha256').update(toBinary(ClusterResourceMapSchema, content)).digest('base64');
 }

@@ -409,11 +409,30 @@ test('tokens are rotated, and so is the key that signs them', async () => {
   await played.agree(90);
 });
 
-test('the service is away: the newest state is pushed once it is back, not the states between', async () => {
+test('a job that the service refuses is left out, with its object in the log, and the rest is pushed', async () => {
+  const labels = { 'tandemn.com/job-id': 'odd', 'tandemn.com/chain-id': 'c0' };
+  played.relay.spoil = ({ jobs }) => {
+    for (const { jobId, ranks } of jobs) if (jobId === 'odd') for (const rank of ranks) rank.rankId = '';
+  };
+  await played.plane.must('POST', pods, podObject('odd', 1, { labels }));
+  await expect
+    .poll(async () => played.metric(0, 'resource_map_agent_pushes_total{outcome="refused"}'), {
+      timeout: 30_000,
+    })
+    .toBe(1);
+  const snapshot = await played.agree();
+  played.relay.spoil = undefined;
+  expect(snapshot.jobs.map(({ jobId }) => jobId)).toEqual(['llama']);
+  expect(readFileSync(join(process.env.CONTROL_PLANE_FOLDER ?? '', 'agent-0.log'), 'utf8')).toMatch(
+    /refused: job odd: \w+ at jobs\[1\]\.ranks\[0\]/,
+  );
+});
+
+test('the service is away for a minute: the newest state is pushed once it is back, not the states between', async () => {
   await played.service.program.stop('SIGKILL');
-  for (const i of range(8)) {
+  for (const i of range(12)) {
     await played.plane.must('POST', pods, podObject(`away${i}`, 1));
-    await sleep(1_000);
+    await sleep(5_000);
   }
   const before = await played.metric(0, 'resource_map_agent_pushes_total{outcome="accepted"}');
   played.service.program.start();
@@ -447,6 +466,13 @@ test('an agent that is told to end ends at once, and the other goes on', async (
   await played.plane.must('POST', pods, podObject('after-end', 1));
   await played.agree(60);
   expect(await first?.stop()).toBeLessThan(3_000);
+});
+
+test('every snapshot that was accepted is a state that the cluster had, and none goes back', () => {
+  expect(played.relay.accepted.length).toBeGreaterThan(20);
+  expect(played.untruths()).toEqual([]);
+  // Backwards it is not so.
+  expect(played.untruths([...played.relay.accepted].reverse())).not.toEqual([]);
 });
 
 test('a heartbeat that is too slow for the service is refused, with what would do', async () => {

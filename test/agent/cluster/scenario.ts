@@ -11,8 +11,10 @@ import { ApiError } from '../../../functions/client/errors.ts';
 import { Role } from '../../../functions/gen/resourcemap/v1/access_pb.ts';
 import type { ClusterResourceMap } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { ControlPlane, freePorts, kubeconfigOf } from '../control-plane/control-plane.ts';
+import { History } from './history.ts';
 import { type ApiState, freeByPool } from './oracle.ts';
 import { Program, RMAP, type Service, serviceIn } from './processes.ts';
+import { type AcceptedPush, Relay } from './relay.ts';
 
 export const CLUSTER_ID = 'played';
 const NAMESPACE = 'resource-map';
@@ -30,12 +32,17 @@ export class Scenario {
   readonly plane: ControlPlane;
   readonly service: Service;
   readonly client: Client;
+  /** What the agents push through. */
+  readonly relay: Relay;
+  readonly history: History;
   readonly #folder: string;
   readonly agents: Program[] = [];
   readonly healthPorts: number[] = [];
 
-  private constructor(plane: ControlPlane, service: Service, folder: string) {
+  private constructor(plane: ControlPlane, service: Service, relay: Relay, folder: string) {
     this.plane = plane;
+    this.relay = relay;
+    this.history = History.start(plane.etcdUrl);
     this.service = service;
     this.#folder = folder;
     this.client = createClient({
@@ -50,7 +57,7 @@ export class Scenario {
     const service = serviceIn(folder, port);
     service.program.start();
     const [plane] = await Promise.all([ControlPlane.start(bin, folder), service.ready()]);
-    const scenario = new Scenario(plane, service, folder);
+    const scenario = new Scenario(plane, service, await Relay.start(service.url), folder);
     await scenario.#install();
     return scenario;
   }
@@ -121,7 +128,7 @@ export class Scenario {
       ...[
         'agent',
         '--url',
-        this.service.url,
+        this.relay.url,
         '--token-file',
         join(this.#folder, 'service-token'),
         '--cluster',
@@ -165,9 +172,14 @@ export class Scenario {
   }
 
   async expected(): Promise<Record<string, number[]>> {
-    return freeByPool(
-      await this.state(),
-      (labels) => PLATFORMS.map((key) => labels[key]).find((pool) => pool !== undefined) ?? 'default',
+    return expectedOf(await this.state());
+  }
+
+  /** Pushes that show a state which the cluster did not have, or go back to an earlier one. */
+  untruths(pushes: readonly AcceptedPush[] = this.relay.accepted): readonly string[] {
+    return this.history.unexplained(
+      pushes.map(({ atMs, snapshot }) => ({ atMs, free: JSON.stringify(freeOf(snapshot)) })),
+      (state) => JSON.stringify(sorted(expectedOf(state))),
     );
   }
 
@@ -205,9 +217,18 @@ export class Scenario {
 
   async stop(): Promise<void> {
     await Promise.all(this.agents.map(async (agent) => agent.stop()));
+    this.relay.stop();
+    this.history.stop();
     await this.service.program.stop();
     await this.plane.stop();
   }
+}
+
+function expectedOf(state: ApiState): Record<string, number[]> {
+  return freeByPool(
+    state,
+    (labels) => PLATFORMS.map((key) => labels[key]).find((pool) => pool !== undefined) ?? 'default',
+  );
 }
 
 /** Free devices of every node of the map, by pool, largest first. */

@@ -95,6 +95,8 @@ export class ControlPlane {
   async startApiServer(): Promise<void> {
     const file = (name: string) => join(this.folder, name);
     this.#launch('kube-apiserver', [
+      // What is stored can be read by tests.
+      ...['--storage-media-type', 'application/json'],
       ...['--etcd-servers', this.etcdUrl, '--bind-address', '127.0.0.1', '--advertise-address', '127.0.0.1'],
       ...['--secure-port', String(this.#ports.api), '--endpoint-reconciler-type', 'none'],
       ...[
