@@ -57,6 +57,7 @@ export interface Settings {
   readonly adminTokenSha256?: string;
   /** Whether each request gets a line in its function's log. */
   readonly accessLog: boolean;
+  readonly fleetMetrics: boolean;
   /** What the page is told: where people sign in, and where the history is. */
   readonly page: PageLinks;
   /** A name of your own for the API. */
@@ -158,6 +159,7 @@ export const SETTINGS = {
     0,
     MAX_WAIT_SECONDS,
   ),
+  fleetMetrics: flag('`true` has CloudWatch metrics by model and region: see [monitoring.md](monitoring.md)'),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
   archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
   instanceTypes: optional(
@@ -258,6 +260,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     readsPerSecond: value('readsPerSecond'),
     accessLog: value('accessLog'),
     longestWaitSeconds: value('longestWaitSeconds'),
+    fleetMetrics: value('fleetMetrics'),
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
     page,

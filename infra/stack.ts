@@ -140,6 +140,7 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
         ...tables,
         OMIT_AFTER_SECONDS: String(settings.omitAfter),
         RETIRE_AFTER_SECONDS: String(settings.retireAfter),
+        ...(settings.fleetMetrics ? { FLEET_METRICS: 'true' } : {}),
       };
   }
 }

@@ -50,8 +50,8 @@ export function emfTelemetry(service: string): Telemetry {
     count(metric, value, dimensions = {}) {
       metrics.singleMetric().addDimensions(dimensions).addMetric(metric, MetricUnit.Count, value);
     },
-    gauge(metric, value, unit) {
-      metrics.singleMetric().addMetric(metric, UNITS[unit], value);
+    gauge(metric, value, unit, dimensions = {}) {
+      metrics.singleMetric().addDimensions(dimensions).addMetric(metric, UNITS[unit], value);
     },
   };
 }

@@ -11,8 +11,8 @@ export interface Telemetry {
   readonly access?: (fields: LogFields) => void;
   /** Adds to a counter; dimensions have few values each. */
   count(metric: string, value: number, dimensions?: Readonly<Record<string, string>>): void;
-  /** How large something is at the moment. */
-  gauge(metric: string, value: number, unit: GaugeUnit): void;
+  /** How large something is at the moment; dimensions as for a counter. */
+  gauge(metric: string, value: number, unit: GaugeUnit, dimensions?: Readonly<Record<string, string>>): void;
 }
 
 export type GaugeUnit = 'Count' | 'Seconds' | 'Milliseconds';

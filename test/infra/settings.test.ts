@@ -18,6 +18,7 @@ describe('the settings', () => {
       readsPerSecond: 500,
       accessLog: false,
       longestWaitSeconds: 25,
+      fleetMetrics: false,
       logDays: 30,
       archiveDays: 30,
       page: {},

@@ -8,11 +8,16 @@ import { type SweepReport, sweep } from './sweep.ts';
 const telemetry = emfTelemetry('expire');
 const tables = tablesFromEnvironment(process.env);
 const membership = membershipFromEnvironment(process.env);
+const fleetMetrics = process.env.FLEET_METRICS === 'true';
 const heads = new HeadStore(dynamoClient(process.env.DYNAMODB_ENDPOINT), tables);
 
 /** @throws Error where a part was not swept, so that the invocation counts as failed and is repeated */
 export async function handler(): Promise<SweepReport> {
-  const report = await sweep({ heads, shards: tables.shards, telemetry }, membership, Date.now());
+  const report = await sweep(
+    { heads, shards: tables.shards, telemetry, fleetMetrics },
+    membership,
+    Date.now(),
+  );
   const { failedShards, failedClusters } = report;
   if (failedShards.length === 0 && failedClusters.length === 0) return report;
   throw new Error(

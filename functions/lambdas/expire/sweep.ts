@@ -12,6 +12,7 @@ import type { HeadStore } from '../../storage/heads.ts';
 import { type Refusal, standingRefusal } from '../../storage/refusals.ts';
 import { retireHead } from '../../storage/retire.ts';
 import { forEachConcurrently } from '../../storage/retry.ts';
+import { reportFleet } from './fleet-metrics.ts';
 
 /** Heads of one shard that are written at once: ten thousand retirements within a minute, and few connections. */
 const CONCURRENCY = 8;
@@ -20,6 +21,8 @@ export interface SweepDeps {
   readonly heads: HeadStore;
   readonly shards: number;
   readonly telemetry: Telemetry;
+  /** Reports what the clusters in the map have, by model and region. */
+  readonly fleetMetrics?: boolean;
 }
 
 /** What one sweep saw and did. */
@@ -47,10 +50,11 @@ export interface SweepReport {
  * clock plays no part in it.
  */
 export async function sweep(deps: SweepDeps, membership: Membership, nowMs: number): Promise<SweepReport> {
+  const included: Head[] = [];
   const reports = await Promise.all(
     Array.from({ length: deps.shards }, async (_, shard) => {
       try {
-        return await sweepShard(deps, shard, membership, nowMs);
+        return await sweepShard(deps, shard, membership, nowMs, included);
       } catch (error) {
         deps.telemetry.error('shard not swept', { shard, cause: error });
         return { ...new Tally().report(), failedShards: [shard] };
@@ -59,6 +63,9 @@ export async function sweep(deps: SweepDeps, membership: Membership, nowMs: numb
   );
   const report = reports.reduce(together);
   announce(deps.telemetry, report);
+  // A part of the fleet would look like a fleet that shrank.
+  const whole = report.failedShards.length === 0 && report.unreadable === 0;
+  if (deps.fleetMetrics === true && whole) reportFleet(deps.telemetry, included);
   return report;
 }
 
@@ -67,6 +74,7 @@ async function sweepShard(
   shard: number,
   membership: Membership,
   nowMs: number,
+  included: Head[],
 ): Promise<SweepReport> {
   const { heads, telemetry } = deps;
   // Refusals first: one that comes between the two reads is for the next sweep, as its push's head is.
@@ -76,8 +84,12 @@ async function sweepShard(
   tally.unreadable = read.unreadable.length;
   await forEachConcurrently(read.heads, CONCURRENCY, async (head) => {
     try {
-      tally.add(head, await sweepHead(deps, head, refusals.get(head.clusterId), membership, nowMs), nowMs);
+      const outcome = await sweepHead(deps, head, refusals.get(head.clusterId), membership, nowMs);
+      // One that moved meanwhile was pushed, as a rule: the figures that were read stand for those of the push.
+      if (head.omission === undefined && outcome !== 'newly-omitted') included.push(head);
+      tally.add(head, outcome, nowMs);
     } catch (error) {
+      if (head.omission === undefined) included.push(head);
       telemetry.error('cluster not swept', { clusterId: head.clusterId, cause: error });
       tally.failed(head);
     }

@@ -9,7 +9,7 @@ import { headPartition, shardOf } from '../../../functions/storage/tables.ts';
 import { engines, freshStore, type TestStore } from '../../engines/store.ts';
 import { headOf, T0 } from '../notify/builders.ts';
 import { RecordedTelemetry } from '../notify/recorded-telemetry.ts';
-import { push } from './pushing.ts';
+import { push, pushFree } from './pushing.ts';
 
 const { omitAfterMs, retireAfterMs } = DEFAULT_MEMBERSHIP;
 const HOUR_MS = 3_600_000;
@@ -58,6 +58,24 @@ describe.each(engines)('The sweeper on $name', (engine) => {
       found.set(shardOf(`c${n}`, store.tables.shards), `c${n}`);
     return [...found.values()].sort();
   };
+
+  it('reports what the clusters in the map have, where the deployment asks for it', async () => {
+    const fleetMetrics = { heads, shards: store.tables.shards, telemetry, fleetMetrics: true };
+    await pushFree(store, 'quiet', { counter: 1n, free: 8, nowMs: T0 });
+    await pushFree(store, 'a', { counter: 1n, free: 3, nowMs: T0 + 1 });
+    await pushFree(store, 'b', { counter: 1n, free: 5, nowMs: T0 + 1 });
+    await sweep(fleetMetrics, DEFAULT_MEMBERSHIP, T0 + omitAfterMs + 1);
+    expect([...telemetry.gauges].filter(([name]) => /^(Accel|Fleet)/.test(name))).toEqual([
+      ['Accelerators H100 unspecified', [16, 'Count']],
+      ['AcceleratorsFree H100 unspecified', [8, 'Count']],
+      ['AcceleratorsUnavailable H100 unspecified', [0, 'Count']],
+      ['FleetMetricsLeftOut', [0, 'Count']],
+    ]);
+    telemetry.gauges.clear();
+    heads.afterRead = () => Promise.reject(new Error('of a part'));
+    await sweep(fleetMetrics, DEFAULT_MEMBERSHIP, T0 + omitAfterMs + 1);
+    expect([...telemetry.gauges]).toEqual([]);
+  });
 
   describe('omits', () => {
     it('a cluster that was silent for longer than omitAfter, and says so', async () => {

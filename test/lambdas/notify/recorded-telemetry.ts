@@ -22,7 +22,13 @@ export class RecordedTelemetry implements Telemetry {
     this.counts.set(metric, (this.counts.get(metric) ?? 0) + value);
   }
 
-  gauge(metric: string, value: number, unit: GaugeUnit): void {
-    this.gauges.set(metric, [value, unit]);
+  /** By the metric, and the values of its dimensions behind it. */
+  gauge(
+    metric: string,
+    value: number,
+    unit: GaugeUnit,
+    dimensions: Readonly<Record<string, string>> = {},
+  ): void {
+    this.gauges.set([metric, ...Object.values(dimensions)].join(' '), [value, unit]);
   }
 }
