@@ -2,8 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../functions/http/app.ts';
 import { TokenFile } from '../../functions/local/first-admin-token.ts';
+import { readinessRoute } from '../../functions/local/readiness.ts';
 import { startService } from '../../functions/local/service.ts';
+import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
+import { SILENT } from '../page/services.ts';
 
 let folder: string;
 beforeAll(() => {
@@ -35,6 +39,21 @@ describe('The file of the first admin’s token', () => {
 });
 
 describe('GET /readyz', () => {
+  it('says that the store cannot be reached', async () => {
+    const client = dynamoClient('http://127.0.0.1:1');
+    const app = createApp(SILENT, { kind: 'open' });
+    readinessRoute(app, storeOn(client, { heads: 'heads', contents: 'bodies', shards: 1 }));
+    const response = await app.request('/readyz');
+    client.destroy();
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      expect.objectContaining({
+        code: 'store_unavailable',
+        detail: 'The store cannot be reached, so nothing can be served.',
+      }),
+    ]);
+  });
+
   it('says whether the store can be reached, where /livez does not ask', async () => {
     const service = await startService({ engine: { kind: 'memory' }, port: 0, host: '127.0.0.1' });
     try {

@@ -41,7 +41,9 @@ export const ABOUT_OPERATIONS = {
     id: 'getLiveness',
     tag: 'about',
     summary: 'Ask whether the process responds',
-    description: 'The same as `GET /healthz`, under the name that Kubernetes made common.',
+    description:
+      'The same as `GET /healthz`, under the name that Kubernetes made common. The local process and the container ' +
+      'also have `GET /readyz`, which asks the store and gives 503 (`store_unavailable`) while it cannot be reached.',
     responses: {
       200: {
         description: 'It does.',

@@ -20,6 +20,7 @@ import { clusterStatus, refusedClusterStatus } from '../../http/cluster-status.t
 import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import { respond } from '../../http/respond.ts';
+import { sendMessage } from '../../http/send-message.ts';
 import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
 import { filterFacts, type MapReader } from '../../reading/map-reader.ts';
 import { readPrior, type Store } from '../../storage/commit.ts';
@@ -62,7 +63,10 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
     ])
       .filter(({ clusterId }) => maySeeCluster(principal, clusterId))
       .map(({ status }) => status);
-    return respond(c, ClusterListSchema, create(ClusterListSchema, { clusters }));
+    return sendMessage(c, ClusterListSchema, create(ClusterListSchema, { clusters }), {
+      maxBytes: maxResponseBytes,
+      remedy: 'narrow it with cluster, provider, region, site, accelerator_model or state',
+    });
   });
 
   app.get(SNAPSHOT_ROUTE, async (c) => {

@@ -129,10 +129,11 @@ export const MAP_OPERATIONS = {
       ...MAP_FILTER,
       repeatable('state', 'Whether they are in the map.', { type: 'string', enum: ['included', 'omitted'] }),
     ],
+    headers: ['AcceptEncoding'],
     responses: {
-      200: { description: 'All of them.', body: ClusterListSchema, headers: MESSAGE_HEADERS },
+      200: { description: 'All of them.', body: ClusterListSchema, headers: LARGE_HEADERS },
     },
-    problems: [],
+    problems: ['map_too_large'],
   },
 
   'GET /v1/clusters/{id}': {

@@ -21,6 +21,7 @@ import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';
+import { sendMessage } from '../../http/send-message.ts';
 import { ClaimReader } from '../../reading/claim-reader.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
@@ -29,7 +30,6 @@ import type { PoolStore } from '../../storage/pools.ts';
 import { ignoresClaims } from './capacity-query.ts';
 import { type MapNodes, NodesReader } from './nodes-reader.ts';
 import { RequestQueue } from './request-queue.ts';
-import { sendMessage } from './send-message.ts';
 import { clientClosedRequest, inTurns } from './turns.ts';
 
 /** Plans under way: a hard one takes hundreds of megabytes, and an easy one is not to wait for it. */

@@ -21,6 +21,7 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { sendExposition } from '../../http/send-exposition.ts';
+import { sendMessage } from '../../http/send-message.ts';
 import { ClaimReader } from '../../reading/claim-reader.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
@@ -28,7 +29,6 @@ import type { LedgerStore } from '../../storage/ledgers.ts';
 import { capacityMetrics } from './capacity-metrics.ts';
 import { capacityQuery, clusterQuery, headMatcher, ignoresClaims } from './capacity-query.ts';
 import { type ClaimedViews, viewsBehindClaims, withoutClaims } from './claimed-views.ts';
-import { sendMessage } from './send-message.ts';
 import { clientClosedRequest, inTurns } from './turns.ts';
 import { ViewReader } from './view-reader.ts';
 

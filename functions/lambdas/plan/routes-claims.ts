@@ -36,6 +36,7 @@ import { preferredWaitSeconds } from '../../http/prefer.ts';
 import { booleanParameter, refuseUnknownParameters } from '../../http/query.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { respond } from '../../http/respond.ts';
+import { sendMessage } from '../../http/send-message.ts';
 import { REVALIDATE } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
 import { WaitLimiter } from '../../http/wait-limiter.ts';
@@ -44,7 +45,6 @@ import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
 import type { LedgerStore } from '../../storage/ledgers.ts';
 import { ClaimService } from './claim-service.ts';
-import { sendMessage } from './send-message.ts';
 import { clientClosedRequest } from './turns.ts';
 
 export interface ClaimDeps {

@@ -14,11 +14,11 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { respond } from '../../http/respond.ts';
+import { sendMessage } from '../../http/send-message.ts';
 import { REVALIDATE } from '../../http/send-pieces.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { KeptPool, PoolCondition, PoolStore } from '../../storage/pools.ts';
 import { newPoolNameOf, POOL_ROUTE, poolNameOf, poolPath } from './pool-name.ts';
-import { sendMessage } from './send-message.ts';
 
 export interface PoolDeps {
   readonly pools: PoolStore;

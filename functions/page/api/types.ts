@@ -50,8 +50,6 @@ export interface ClusterStatus {
 
 export interface ClusterList {
   readonly clusters: readonly ClusterStatus[];
-  /** Asks for the clusters after these. */
-  readonly continuation?: string;
 }
 
 /** Free accelerators on a node: number of such nodes. */

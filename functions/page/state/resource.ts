@@ -20,8 +20,6 @@ export interface ResourceOptions<T> {
   readonly request: () => Pick<ApiRequest, 'path' | 'body'> | undefined;
   /** Milliseconds from a response to the next request; `undefined`: it is asked for once. */
   readonly everyMs: ((data: T | undefined) => number) | undefined;
-  /** Fetches what `request` names; one JSON response where not given. */
-  readonly load?: (request: ApiRequest) => ReturnType<typeof ask<T>>;
   readonly onData?: (data: T, before: T | undefined) => void;
 }
 
@@ -74,9 +72,13 @@ export class Resource<T> {
     this.#abort = abort;
     const before = this.#state.peek();
     const usedToken = token.peek();
-    const load = this.options.load ?? ask<T>;
     try {
-      const response = await load({ ...request, token: usedToken, etag: before.etag, signal: abort.signal });
+      const response = await ask<T>({
+        ...request,
+        token: usedToken,
+        etag: before.etag,
+        signal: abort.signal,
+      });
       const asOfMs = serverTime(Date.now());
       this.#failures = 0;
       if (response.kind === 'unchanged') {

@@ -1,6 +1,5 @@
 /** What the page asks of the API, each part by itself: one that is slow or refused holds up no other. */
 import { computed, signal } from '@preact/signals';
-import { type ApiRequest, type ApiResponse, ask } from '../api/request.ts';
 import type { Capacity, ClaimList, ClusterList, ClusterStatus, FitResponse, Snapshot } from '../api/types.ts';
 import { type Change, changesBetween } from '../model/changes.ts';
 import { clockOffsetMs } from '../model/clusters.ts';
@@ -40,7 +39,6 @@ function pollMs(clusters: number): number {
 export const clusters = new Resource<ClusterList>({
   request: () => (signedIn.value ? { path: '/v1/clusters' } : undefined),
   everyMs: (data) => pollMs(data?.clusters.length ?? 0),
-  load: loadClusters,
   onData: (after, before) => {
     const offset = clockOffsetMs(after.clusters, Date.now());
     if (offset !== undefined) setClockOffset(offset);
@@ -54,22 +52,6 @@ export const clusters = new Resource<ClusterList>({
     if (changes.length > 0) feed.value = [...changes, ...feed.value].slice(0, MAX_FEED);
   },
 });
-
-/** All pages of the list, where a deployment gives it in several. */
-async function loadClusters(request: ApiRequest): Promise<ApiResponse<ClusterList>> {
-  const first = await ask<ClusterList>(request);
-  if (first.kind === 'unchanged' || !first.data.continuation) return first;
-  const all: ClusterStatus[] = [...first.data.clusters];
-  for (let continuation = first.data.continuation; continuation; ) {
-    const path = `${request.path}?continuation=${encodeURIComponent(continuation)}`;
-    const { etag: _, ...rest } = request;
-    const page = await ask<ClusterList>({ ...rest, path });
-    if (page.kind === 'unchanged') break;
-    all.push(...page.data.clusters);
-    continuation = page.data.continuation ?? '';
-  }
-  return { kind: 'data', data: { clusters: all }, etag: undefined };
-}
 
 export const capacity = new Resource<Capacity>({
   request: () =>

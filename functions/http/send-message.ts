@@ -1,9 +1,9 @@
 /** Sends a message that may be large: compressed for who takes it, and within what the front carries. */
 import { type DescMessage, type MessageShape, toBinary, toJson } from '@bufbuild/protobuf';
 import type { Context } from 'hono';
-import { Fragment } from '../../core/map/fragment.ts';
-import { acceptsGzip, responseFormat } from '../../http/media-type.ts';
-import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
+import { Fragment } from '../core/map/fragment.ts';
+import { acceptsGzip, responseFormat } from './media-type.ts';
+import { encodePieces, sendEncoded } from './send-pieces.ts';
 
 export interface SendMessageOptions {
   /** The largest body of an answer that the front can carry; absent where it has no bound. */
