@@ -33,9 +33,10 @@ import {
   type ClusterResourceMap,
   ClusterResourceMapSchema,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
+import { SHORT } from './short.ts';
 
 const BUNDLES = 100;
-const ROUNDS = 5;
+const ROUNDS = SHORT ? 1 : 5;
 
 const POOL: Pool = { poolName: 'all', tiers: [{ tierName: 'live', cluster: {} }] };
 
@@ -162,7 +163,7 @@ for (const [id, snapshot] of snapshots) report(id, [snapshot], bundles);
 report('all together', [...snapshots.values()], bundles);
 
 /** As many clusters as a large fleet has, each like one of the real ones. */
-const FLEET = 1_000;
+const FLEET = SHORT ? 20 : 1_000;
 const kinds = [...snapshots.values()];
 const fleet = Array.from({ length: FLEET }, (_, i): ClusterResourceMap => {
   const like = kinds[i % kinds.length] as ClusterResourceMap;

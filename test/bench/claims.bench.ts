@@ -20,8 +20,9 @@ import { decodeSnapshot } from '../../functions/core/snapshot/decode.ts';
 import { atOnce } from '../../functions/core/stepwise.ts';
 import { ClaimRequestSchema } from '../../functions/gen/resourcemap/v1/claims_pb.ts';
 import { type Ledger, LedgerSchema } from '../../functions/gen/resourcemap/v1/ledger_pb.ts';
+import { SHORT } from './short.ts';
 
-const ROUNDS = 200;
+const ROUNDS = SHORT ? 3 : 200;
 const SAMPLE = new URL('../../functions/local/samples/openb-instant-t2.json', import.meta.url);
 
 const snapshot = decodeSnapshot(readFileSync(SAMPLE), 'json');

@@ -13,8 +13,9 @@ import { type BuildOptions, build } from 'esbuild';
 import { BUILD_OPTIONS, bundleFunction } from '../../infra/bundling.ts';
 import { FUNCTIONS } from '../../infra/functions.ts';
 import { findNode24 } from '../infra/deployed/node24.ts';
+import { SHORT } from './short.ts';
 
-const RUNS = 30;
+const RUNS = SHORT ? 1 : 30;
 const ENVIRONMENT = {
   HEADS_TABLE: 'heads',
   BODIES_TABLE: 'bodies',
@@ -23,6 +24,7 @@ const ENVIRONMENT = {
   POOLS_TABLE: 'pools',
   CLAIMS_TABLE: 'claims',
   MAX_CLOCK_AHEAD_SECONDS: '300',
+  OMIT_AFTER_SECONDS: '900',
   RETIRE_AFTER_SECONDS: '86400',
   AWS_REGION: 'us-east-1',
   AWS_ACCESS_KEY_ID: 'bench',

