@@ -50,7 +50,7 @@ describe.each([
     const [, program = ''] = /```ts\n(.*?)```/s.exec(page) ?? [];
     const client = new URL('functions/client/index.ts', root).href;
     const asTest = program
-      .replace("'resource-map'", JSON.stringify(client))
+      .replace("'@resource-map/client'", JSON.stringify(client))
       .replace('http://127.0.0.1:8080', service.url);
     expect(asTest).toContain(client);
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', asTest], {

@@ -179,7 +179,7 @@ export class Pusher {
       this.#tokens.push({ token: said.observed, receivedMs: Date.now() });
       if (this.#tokens.length > MAX_TOKENS) this.#tokens.shift();
     }
-    const omitAfterMs = (said?.omitAfterSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
+    const omitAfterMs = said?.omitAfterMs ?? Number.POSITIVE_INFINITY;
     if (heartbeatMs > omitAfterMs / 3) {
       throw new HeartbeatTooSlowError(
         `A heartbeat of ${heartbeatMs / 1_000} s is too slow: the service takes a cluster out of the map that is silent for ${omitAfterMs / 1_000} s, so --heartbeat may be ${Math.floor(omitAfterMs / 3_000)} s at most.`,

@@ -32,6 +32,15 @@ export interface AccessClient {
   revokeToken(id: string): Promise<void>;
 }
 
+/**
+ * @example
+ * ```ts
+ * import { createAccessClient, Role } from '@resource-map/client';
+ *
+ * const access = createAccessClient({ baseUrl: 'https://map.example.com', token: adminToken });
+ * const { token } = await access.issueToken({ role: Role.AGENT, clusterId: 'a' });
+ * ```
+ */
 export function createAccessClient(options: ClientOptions): AccessClient {
   const transport = transportOf(options);
   const get = async <D extends DescMessage>(schema: D, path: string): Promise<MessageShape<D>> => {

@@ -16,7 +16,7 @@ import {
   ClaimState as State,
 } from '../gen/resourcemap/v1/claims_pb.ts';
 import { newClaimId } from './claim-id.ts';
-import { type CallOptions, type ClientOptions, transportOf } from './client.ts';
+import { type CallOptions, type ClientOptions, type NotModified, transportOf } from './client.ts';
 import { decodeResponse, PROTOBUF } from './decode-response.ts';
 import { UnexpectedResponseError } from './errors.ts';
 import { HeldClaim } from './held-claim.ts';
@@ -33,12 +33,16 @@ export interface ListClaimsOptions extends CallOptions {
   /** The etag of the list that the caller has. */
   readonly ifNoneMatch?: string;
   /** With `ifNoneMatch`: how long the service may wait for a change. */
-  readonly waitSeconds?: number;
+  readonly waitMs?: number;
 }
 
-export type ClaimsResponse =
-  | { readonly kind: 'claims'; readonly claims: readonly Claim[]; readonly etag: string }
-  | { readonly kind: 'not-modified'; readonly etag: string };
+export interface ChangedClaims {
+  readonly kind: 'claims';
+  readonly claims: readonly Claim[];
+  readonly etag: string;
+}
+
+export type ClaimsResponse = ChangedClaims | NotModified;
 
 export interface ReleaseOptions extends CallOptions {
   readonly reason?: string;
@@ -47,8 +51,8 @@ export interface ReleaseOptions extends CallOptions {
 }
 
 export interface RenewOptions extends CallOptions {
-  /** From now on; the service's default if absent. */
-  readonly ttlSeconds?: number;
+  /** How long the claim lasts from now on; the service's default if absent. */
+  readonly ttlMs?: number;
 }
 
 export interface ClaimClient {
@@ -64,18 +68,26 @@ export interface ClaimClient {
     request: ClaimInit,
     options?: CallOptions & { readonly dryRun?: boolean },
   ): Promise<Claim>;
-  /** @param options `waitSeconds`: how long the service may wait for the claim's end */
-  get(
-    clusterId: string,
-    id: string,
-    options?: CallOptions & { readonly waitSeconds?: number },
-  ): Promise<Claim>;
-  list(options?: ListClaimsOptions): Promise<ClaimsResponse>;
+  /** @param options `waitMs`: how long the service may wait for the claim's end */
+  get(clusterId: string, id: string, options?: CallOptions & { readonly waitMs?: number }): Promise<Claim>;
+  list(options?: ListClaimsOptions & { readonly ifNoneMatch?: undefined }): Promise<ChangedClaims>;
+  /** Only where the caller says which list it has can the response be that it has not changed. */
+  list(options: ListClaimsOptions): Promise<ClaimsResponse>;
   confirm(clusterId: string, id: string, options?: RenewOptions): Promise<Claim>;
   renew(clusterId: string, id: string, options?: RenewOptions): Promise<Claim>;
   release(clusterId: string, id: string, options?: ReleaseOptions): Promise<Claim>;
 }
 
+/**
+ * @example
+ * ```ts
+ * import { createClaimClient } from '@resource-map/client';
+ *
+ * const claims = createClaimClient({ baseUrl: 'http://127.0.0.1:8080' });
+ * const held = await claims.claim('a', { jobId: 'llm', ranks: [{ podRequirements: [{ acceleratorCount: 8 }] }] });
+ * await held.confirm({ ttlMs: 900_000 });
+ * ```
+ */
 export function createClaimClient(options: ClientOptions): ClaimClient {
   const transport = transportOf(options);
   const request = async (init: HttpRequest): Promise<Claim> => {
@@ -88,9 +100,49 @@ export function createClaimClient(options: ClientOptions): ClaimClient {
       request({
         method: 'POST',
         path: claimPath(clusterId, id, `/${what}`),
-        ...bodyOf(ClaimRenewalSchema, create(ClaimRenewalSchema, ttlOf(options.ttlSeconds))),
+        ...bodyOf(ClaimRenewalSchema, create(ClaimRenewalSchema, ttlOf(options.ttlMs))),
         signal: options.signal,
       });
+  async function list(
+    options?: ListClaimsOptions & { readonly ifNoneMatch?: undefined },
+  ): Promise<ChangedClaims>;
+  async function list(options: ListClaimsOptions): Promise<ClaimsResponse>;
+  async function list({
+    clusters = [],
+    owners = [],
+    jobs = [],
+    states = [],
+    ifNoneMatch,
+    waitMs,
+    signal,
+  }: ListClaimsOptions = {}): Promise<ClaimsResponse> {
+    const query = new URLSearchParams();
+    for (const [name, values] of [
+      ['cluster', clusters],
+      ['owner', owners],
+      ['job', jobs],
+      ['state', states.map((state) => (State[state] ?? String(state)).toLowerCase())],
+    ] as const) {
+      for (const value of values) query.append(name, value);
+    }
+    const { headers = {}, ...hold } = waiting(waitMs);
+    const init: HttpRequest = {
+      method: 'GET',
+      path: `/v1/claims${query.size === 0 ? '' : `?${query}`}`,
+      headers: {
+        accept: PROTOBUF,
+        ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
+        ...headers,
+      },
+      ...hold,
+      signal,
+    };
+    const response = await send(transport, init);
+    const etag = response.headers.get('etag');
+    if (etag === null) throw new UnexpectedResponseError('GET', response.url, 'the response has no ETag');
+    if (response.status === 304 && ifNoneMatch !== undefined) return { kind: 'not-modified', etag };
+    return { kind: 'claims', claims: decodeResponse(ClaimListSchema, init, response).claims, etag };
+  }
   const client: ClaimClient = {
     async claim(clusterId, init, { signal } = {}) {
       const id = newClaimId();
@@ -105,44 +157,9 @@ export function createClaimClient(options: ClientOptions): ClaimClient {
         ...bodyOf(ClaimRequestSchema, create(ClaimRequestSchema, init)),
         signal,
       }),
-    get: (clusterId, id, { waitSeconds, signal } = {}) =>
-      request({ method: 'GET', path: claimPath(clusterId, id), ...waiting(waitSeconds), signal }),
-    async list({
-      clusters = [],
-      owners = [],
-      jobs = [],
-      states = [],
-      ifNoneMatch,
-      waitSeconds,
-      signal,
-    } = {}) {
-      const query = new URLSearchParams();
-      for (const [name, values] of [
-        ['cluster', clusters],
-        ['owner', owners],
-        ['job', jobs],
-        ['state', states.map((state) => (State[state] ?? String(state)).toLowerCase())],
-      ] as const) {
-        for (const value of values) query.append(name, value);
-      }
-      const { headers = {}, ...hold } = waiting(waitSeconds);
-      const init: HttpRequest = {
-        method: 'GET',
-        path: `/v1/claims${query.size === 0 ? '' : `?${query}`}`,
-        headers: {
-          accept: PROTOBUF,
-          ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
-          ...headers,
-        },
-        ...hold,
-        signal,
-      };
-      const response = await send(transport, init);
-      const etag = response.headers.get('etag');
-      if (etag === null) throw new UnexpectedResponseError('GET', response.url, 'the response has no ETag');
-      if (response.status === 304) return { kind: 'not-modified', etag };
-      return { kind: 'claims', claims: decodeResponse(ClaimListSchema, init, response).claims, etag };
-    },
+    get: (clusterId, id, { waitMs, signal } = {}) =>
+      request({ method: 'GET', path: claimPath(clusterId, id), ...waiting(waitMs), signal }),
+    list,
     confirm: change('confirm'),
     renew: change('renew'),
     release: (clusterId, id, { reason, neverStarted, signal } = {}) =>
@@ -162,14 +179,14 @@ function claimPath(clusterId: string, id: string, more = ''): string {
   return `/v1/claims/${encodeURIComponent(id)}${more}?cluster=${encodeURIComponent(clusterId)}`;
 }
 
-function ttlOf(seconds: number | undefined): MessageInitShape<typeof ClaimRenewalSchema> {
-  if (seconds === undefined) return {};
-  const whole = Math.floor(seconds);
-  return { ttl: { seconds: BigInt(whole), nanos: Math.round((seconds - whole) * 1e9) } };
+function ttlOf(ms: number | undefined): MessageInitShape<typeof ClaimRenewalSchema> {
+  if (ms === undefined) return {};
+  const whole = Math.floor(ms / 1_000);
+  return { ttl: { seconds: BigInt(whole), nanos: Math.round((ms - whole * 1_000) * 1e6) } };
 }
 
-function waiting(seconds: number | undefined): Pick<HttpRequest, 'headers' | 'holdMs'> {
-  return seconds === undefined ? {} : { headers: { prefer: `wait=${seconds}` }, holdMs: seconds * 1_000 };
+function waiting(ms: number | undefined): Pick<HttpRequest, 'headers' | 'holdMs'> {
+  return ms === undefined ? {} : { headers: { prefer: `wait=${Math.ceil(ms / 1_000)}` }, holdMs: ms };
 }
 
 function bodyOf<D extends DescMessage>(

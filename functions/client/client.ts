@@ -1,6 +1,4 @@
 /** The API, typed. Protobuf on the wire, messages of protobuf-es here, 64-bit integers as bigint. */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import {
   clone,
   create,
@@ -68,8 +66,6 @@ import {
   type TransportOptions,
 } from './transport.ts';
 
-const gzipAsync = promisify(gzip);
-
 /** Below this a packet is not saved. */
 const MIN_GZIP_BYTES = 1_000;
 
@@ -121,20 +117,30 @@ export interface PushHeaders {
   /** Opaque, for `observed` of a later push. */
   readonly observed: string | undefined;
   /** After how long without a push the service takes the cluster out of the map. */
-  readonly omitAfterSeconds: number | undefined;
+  readonly omitAfterMs: number | undefined;
 }
 
 export interface MapOptions extends CallOptions {
   readonly filter?: Partial<MapFilter>;
   /** The etag of the map that the caller has. */
   readonly ifNoneMatch?: string;
-  /** With `ifNoneMatch`: how long the service may wait for a change before it says that there is none. */
-  readonly waitSeconds?: number;
+  /** With `ifNoneMatch`: how long the service may wait for a change before it responds that there is none; it counts whole seconds. */
+  readonly waitMs?: number;
 }
 
-export type MapResponse =
-  | { readonly kind: 'map'; readonly map: GlobalResourceMap; readonly etag: string }
-  | { readonly kind: 'not-modified'; readonly etag: string };
+export interface ChangedMap {
+  readonly kind: 'map';
+  readonly map: GlobalResourceMap;
+  readonly etag: string;
+}
+
+/** The caller's map is current. */
+export interface NotModified {
+  readonly kind: 'not-modified';
+  readonly etag: string;
+}
+
+export type MapResponse = ChangedMap | NotModified;
 
 export interface SyncOptions extends CallOptions {
   /** What the caller has: counter by cluster id. */
@@ -142,8 +148,8 @@ export interface SyncOptions extends CallOptions {
   readonly filter?: Partial<MapFilter>;
   /** Roughly how large the answer may be, before gzip; the service's default where not given. */
   readonly maxBytes?: number;
-  /** How long the service may wait for a change before it says that there is none. */
-  readonly waitSeconds?: number;
+  /** How long the service may wait for a change before it responds that there is none; it counts whole seconds. */
+  readonly waitMs?: number;
 }
 
 /** Which targets; what is left out is no condition. */
@@ -187,7 +193,9 @@ export interface Client {
   cluster(clusterId: string, options?: CallOptions): Promise<ClusterStatus>;
   /** The last snapshot of a cluster that is in the map. */
   snapshot(clusterId: string, options?: CallOptions): Promise<ClusterResourceMap>;
-  map(options?: MapOptions): Promise<MapResponse>;
+  map(options?: MapOptions & { readonly ifNoneMatch?: undefined }): Promise<ChangedMap>;
+  /** Only where the caller says which map it has can the response be that it has not changed. */
+  map(options: MapOptions): Promise<MapResponse>;
   clock(options?: CallOptions & { filter?: Partial<MapFilter> }): Promise<ReadonlyMap<string, bigint>>;
   /** One answer of sync; `MapReplica` does the rest. */
   sync(options: SyncOptions): Promise<SyncResponse>;
@@ -196,8 +204,8 @@ export interface Client {
   /** Whether shapes of work fit, where, how many of them, and why not. */
   fit(question: MessageInitShape<typeof FitRequestSchema>, options?: CallOptions): Promise<FitResponse>;
   /** Every configured pool, in the order of their names. */
-  listPools(options?: CallOptions): Promise<readonly StoredPool[]>;
-  getPool(poolName: string, options?: CallOptions): Promise<StoredPool>;
+  pools(options?: CallOptions): Promise<readonly StoredPool[]>;
+  pool(poolName: string, options?: CallOptions): Promise<StoredPool>;
   /** Creates a pool, or replaces the one that `ifMatch` names. */
   putPool(pool: MessageInitShape<typeof PoolSchema>, options?: PutPoolOptions): Promise<StoredPool>;
   /**
@@ -207,7 +215,7 @@ export interface Client {
   deletePool(poolName: string, options?: CallOptions & { readonly ifMatch?: string }): Promise<void>;
   /**
    * Whether a bundle can ever be placed: by the configured pools over the present map, or by
-   * the given ones. `validateBundle` of `resource-map/bundle` answers without a service.
+   * the given ones. `validateBundle` of `@resource-map/client/bundle` answers without a service.
    */
   validateBundle(
     question: MessageInitShape<typeof ValidateBundleRequestSchema>,
@@ -223,6 +231,15 @@ export interface Client {
 /**
  * Makes a client. Every method throws ApiError where the service refuses, ConnectionError where
  * it does not answer in all tries, and UnexpectedAnswerError where something else answers.
+ *
+ * @example
+ * ```ts
+ * import { createClient } from '@resource-map/client';
+ *
+ * const client = createClient({ baseUrl: 'http://127.0.0.1:8080', token: () => readToken() });
+ * const { map, etag } = await client.map({ filter: { region: ['us-east-1'] } });
+ * console.log(`${map.clusterResourceMaps.length} clusters at ${etag}`);
+ * ```
  */
 export function createClient(options: ClientOptions): Client {
   const transport = transportOf(options);
@@ -259,18 +276,18 @@ export function createClient(options: ClientOptions): Client {
     const result = decodeResponse(PushResultSchema, request, response);
     onAccepted?.({
       observed: response.headers.get('resource-map-observed') ?? undefined,
-      omitAfterSeconds: positive(response.headers.get('resource-map-omit-after')),
+      omitAfterMs: secondsAsMs(response.headers.get('resource-map-omit-after')),
     });
     return result;
   };
 
-  const getPool = async (poolName: string, { signal }: CallOptions = {}): Promise<StoredPool> =>
+  const readPool = async (poolName: string, { signal }: CallOptions = {}): Promise<StoredPool> =>
     ask(StoredPoolSchema, { method: 'GET', path: poolPath(poolName), signal });
 
   /** The pool as it stands, or nothing where there is none of the name. */
   const findPool = async (poolName: string, options: CallOptions): Promise<StoredPool | undefined> => {
     try {
-      return await getPool(poolName, options);
+      return await readPool(poolName, options);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'pool_not_found') return undefined;
       throw error;
@@ -281,10 +298,10 @@ export function createClient(options: ClientOptions): Client {
   /** Asks the routes that wait, and a service that is older and has none of them as it was asked before. */
   const asked = async <T>(
     path: string,
-    waitSeconds: number | undefined,
+    waitMs: number | undefined,
     ask: (path: string) => Promise<T>,
   ): Promise<T> => {
-    if (!waitSeconds || !hasWaitRoutes) return ask(`/v1${path}`);
+    if (!waitMs || !hasWaitRoutes) return ask(`/v1${path}`);
     try {
       return await ask(`/v1/wait${path}`);
     } catch (error) {
@@ -293,6 +310,32 @@ export function createClient(options: ClientOptions): Client {
       return ask(`/v1${path}`);
     }
   };
+
+  /** Unconditional requests have no response but the map, which is what the overloads of `Client.map` say. */
+  async function map(options?: MapOptions & { readonly ifNoneMatch?: undefined }): Promise<ChangedMap>;
+  async function map(options: MapOptions): Promise<MapResponse>;
+  async function map({ filter, ifNoneMatch, waitMs, signal }: MapOptions = {}): Promise<MapResponse> {
+    const requestTo = (path: string): HttpRequest => ({
+      method: 'GET',
+      path,
+      headers: {
+        accept: PROTOBUF,
+        ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
+        ...preferWait(waitMs),
+      },
+      ...holdFor(waitMs),
+      signal,
+    });
+    const { request, response } = await asked(`/map${filterQuery(filter)}`, waitMs, async (path) => {
+      const request = requestTo(path);
+      return { request, response: await send(transport, request) };
+    });
+    const etag = response.headers.get('etag');
+    if (etag === null)
+      throw new UnexpectedResponseError(request.method, response.url, 'the answer has no ETag');
+    if (response.status === 304 && ifNoneMatch !== undefined) return { kind: 'not-modified', etag };
+    return { kind: 'map', map: decodeResponse(GlobalResourceMapSchema, request, response), etag };
+  }
 
   return {
     async push(snapshot, options = {}) {
@@ -342,28 +385,7 @@ export function createClient(options: ClientOptions): Client {
       });
     },
 
-    async map({ filter, ifNoneMatch, waitSeconds, signal } = {}) {
-      const requestTo = (path: string): HttpRequest => ({
-        method: 'GET',
-        path,
-        headers: {
-          accept: PROTOBUF,
-          ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
-          ...preferWait(waitSeconds),
-        },
-        ...holdFor(waitSeconds),
-        signal,
-      });
-      const { request, response } = await asked(`/map${filterQuery(filter)}`, waitSeconds, async (path) => {
-        const request = requestTo(path);
-        return { request, response: await send(transport, request) };
-      });
-      const etag = response.headers.get('etag');
-      if (etag === null)
-        throw new UnexpectedResponseError(request.method, response.url, 'the answer has no ETag');
-      if (response.status === 304) return { kind: 'not-modified', etag };
-      return { kind: 'map', map: decodeResponse(GlobalResourceMapSchema, request, response), etag };
-    },
+    map,
 
     async clock({ filter, signal } = {}) {
       const clock = await ask(VectorClockSchema, {
@@ -374,7 +396,7 @@ export function createClient(options: ClientOptions): Client {
       return new Map(Object.entries(clock.vectorClock));
     },
 
-    async sync({ clock, filter, maxBytes, waitSeconds, signal }) {
+    async sync({ clock, filter, maxBytes, waitMs, signal }) {
       const question = create(SyncRequestSchema, {
         // fromEntries defines properties, so that no id can change the object's prototype.
         vectorClock: Object.fromEntries(clock),
@@ -382,13 +404,13 @@ export function createClient(options: ClientOptions): Client {
         filter: mutableFilter({ ...WHOLE_MAP, ...filter }),
       });
       const { body, headers } = await encoded(toBinary(SyncRequestSchema, question));
-      return asked('/map/sync', waitSeconds, (path) =>
+      return asked('/map/sync', waitMs, (path) =>
         ask(SyncResponseSchema, {
           method: 'POST',
           path,
           body,
-          headers: { ...headers, ...preferWait(waitSeconds) },
-          ...holdFor(waitSeconds),
+          headers: { ...headers, ...preferWait(waitMs) },
+          ...holdFor(waitMs),
           signal,
         }),
       );
@@ -412,11 +434,11 @@ export function createClient(options: ClientOptions): Client {
       });
     },
 
-    async listPools({ signal } = {}) {
+    async pools({ signal } = {}) {
       return (await ask(PoolListSchema, { method: 'GET', path: '/v1/pools', signal })).pools;
     },
 
-    getPool,
+    pool: readPool,
 
     async putPool(init, { ifMatch, onlyCreate, ...options } = {}) {
       const pool = create(PoolSchema, init);
@@ -495,7 +517,8 @@ export function transportOf(options: ClientOptions): TransportOptions {
   return {
     baseUrl: new URL(options.baseUrl),
     ...(options.token === undefined ? {} : { token: options.token }),
-    fetch: options.fetch ?? fetch,
+    // A browser's fetch refuses to be called as a method of another object.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
     retry: options.retry ?? DEFAULT_RETRY,
     ...(options.onWait === undefined ? {} : { onWait: options.onWait }),
   };
@@ -513,8 +536,8 @@ function ifMatchHeader(etag: string | undefined): Record<string, string> {
   return etag === undefined ? {} : { 'if-match': etag };
 }
 
-function positive(value: string | null): number | undefined {
-  return value !== null && /^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined;
+function secondsAsMs(value: string | null): number | undefined {
+  return value !== null && /^[1-9]\d{0,8}$/.test(value) ? Number(value) * 1_000 : undefined;
 }
 
 type Parameters = readonly (readonly [string, readonly string[]])[];
@@ -565,18 +588,25 @@ function mutableFilter(filter: MapFilter): { [K in keyof MapFilter]: string[] } 
   };
 }
 
-function preferWait(waitSeconds: number | undefined): Record<string, string> {
-  return waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` };
+function preferWait(waitMs: number | undefined): Record<string, string> {
+  return waitMs === undefined ? {} : { prefer: `wait=${Math.ceil(waitMs / 1_000)}` };
 }
 
-function holdFor(waitSeconds: number | undefined): { holdMs?: number } {
-  return waitSeconds === undefined ? {} : { holdMs: waitSeconds * 1_000 };
+function holdFor(waitMs: number | undefined): { holdMs?: number } {
+  return waitMs === undefined ? {} : { holdMs: waitMs };
 }
 
 async function encoded(
   message: Uint8Array<ArrayBuffer>,
 ): Promise<{ body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }> {
   const headers = { 'content-type': PROTOBUF };
-  if (message.length < MIN_GZIP_BYTES) return { body: message, headers };
-  return { body: await gzipAsync(message), headers: { ...headers, 'content-encoding': 'gzip' } };
+  // Bun has no streams that compress in some of its versions; the service accepts plain bytes as well.
+  if (message.length < MIN_GZIP_BYTES || typeof CompressionStream === 'undefined')
+    return { body: message, headers };
+  return { body: await gzip(message), headers: { ...headers, 'content-encoding': 'gzip' } };
+}
+
+async function gzip(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const compressed = new Blob([bytes]).stream().pipeThrough(new CompressionStream('gzip'));
+  return new Uint8Array(await new Response(compressed).arrayBuffer());
 }

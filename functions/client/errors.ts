@@ -30,7 +30,21 @@ export interface Problem {
   readonly allowedRoles?: readonly string[];
 }
 
-/** The service answered, and said no. */
+/**
+ * The service answered, and said no.
+ *
+ * @example
+ * ```ts
+ * import { ApiError } from '@resource-map/client';
+ *
+ * try {
+ *   await client.push(snapshot);
+ * } catch (error) {
+ *   if (!(error instanceof ApiError) || error.code !== 'counter_regressed') throw error;
+ *   console.log(`continue above ${error.problem.highWaterMark}`);
+ * }
+ * ```
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -65,7 +79,16 @@ export class ApiError extends Error {
   }
 }
 
-/** No whole answer came: the connection failed, broke off, or took too long. */
+/**
+ * No whole answer came: the connection failed, broke off, or took too long.
+ *
+ * @example
+ * ```ts
+ * import { ConnectionError } from '@resource-map/client';
+ *
+ * const isOutage = (error: unknown): boolean => error instanceof ConnectionError;
+ * ```
+ */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   /** The message without its code. */
@@ -88,7 +111,16 @@ function reasonOf(thrown: unknown): string {
   return inner.message === '' ? inner.name : inner.message;
 }
 
-/** An answer with a body that cannot be what the service wrote: a proxy's page, or another service. */
+/**
+ * An answer with a body that cannot be what the service wrote: a proxy's page, or another service.
+ *
+ * @example
+ * ```ts
+ * import { UnexpectedResponseError } from '@resource-map/client';
+ *
+ * const isWrongUrl = (error: unknown): boolean => error instanceof UnexpectedResponseError;
+ * ```
+ */
 export class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 
@@ -113,7 +145,7 @@ function isTexts(value: unknown): value is readonly string[] {
 export function parseProblem(status: number, body: Uint8Array): Problem | undefined {
   let json: unknown;
   try {
-    json = JSON.parse(Buffer.from(body).toString('utf8'));
+    json = JSON.parse(new TextDecoder().decode(body));
   } catch {
     return undefined;
   }

@@ -26,7 +26,20 @@ const CHANGES: ReadonlySet<string> = new Set([
   'Cluster Returned',
 ]);
 
-/** What an event says of a cluster; nothing where it is an event of another kind. */
+/**
+ * What an event says of a cluster; nothing where it is an event of another kind.
+ *
+ * @example
+ * ```ts
+ * import { clusterChangeOf, type DeliveredEvent } from '@resource-map/client';
+ *
+ * // A Lambda function behind a rule on the event bus.
+ * export const handler = async (event: DeliveredEvent): Promise<void> => {
+ *   const change = clusterChangeOf(event);
+ *   if (change !== undefined) console.log(`${change.clusterId} is at ${change.logicalCounter}`);
+ * };
+ * ```
+ */
 export function clusterChangeOf(event: DeliveredEvent): ClusterChange | undefined {
   if (!CHANGES.has(event['detail-type'])) return undefined;
   // A service that is newer than this code may say more.
@@ -61,6 +74,13 @@ const MAX_EVENT_CHARACTERS = 1024 * 1024;
  *
  * @throws ApiError where the service refuses; ConnectionError where it does not answer the first
  * time; UnexpectedAnswerError where something else answers
+ *
+ * @example
+ * ```ts
+ * import { eventStream } from '@resource-map/client';
+ *
+ * for await (const event of eventStream({ baseUrl: 'http://127.0.0.1:8080' })) console.log(event.time, event['detail-type']);
+ * ```
  */
 export async function* eventStream(options: EventStreamOptions): AsyncGenerator<DeliveredEvent, void> {
   let lastEventId: string | undefined;
@@ -93,14 +113,16 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
 }
 
 async function* connect(
-  { baseUrl, token, signal, fetch: fetchWith = fetch }: EventStreamOptions,
+  { baseUrl, token, signal, fetch: fetchWith = (input, init) => fetch(input, init) }: EventStreamOptions,
   lastEventId: string | undefined,
   onBegin: () => void,
 ): AsyncGenerator<DeliveredEvent, void> {
   const url = `${new URL(baseUrl).href.replace(/\/$/, '')}/local/events`;
   const bearer = typeof token === 'function' ? await token() : token;
   const silence = new AbortController();
-  const watchdog = setTimeout(() => silence.abort(new Error('the stream fell silent')), SILENCE_MS);
+  const watch = (): ReturnType<typeof setTimeout> =>
+    setTimeout(() => silence.abort(new Error('the stream fell silent')), SILENCE_MS);
+  let watchdog = watch();
   try {
     const response = await fetchWith(url, {
       headers: {
@@ -127,9 +149,12 @@ async function* connect(
       },
     });
     const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) {
-      watchdog.refresh();
-      parser.feed(decoder.decode(chunk, { stream: true }));
+    // Safari cannot iterate over a body.
+    const reader = response.body?.getReader();
+    for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
+      clearTimeout(watchdog);
+      watchdog = watch();
+      parser.feed(decoder.decode(read.value, { stream: true }));
       yield* events.splice(0);
     }
   } catch (error) {
@@ -137,6 +162,8 @@ async function* connect(
     throw new ConnectionError('GET', url, error);
   } finally {
     clearTimeout(watchdog);
+    // A listener that leaves early must not keep the connection.
+    silence.abort();
   }
 }
 

@@ -1,14 +1,31 @@
 /** A claim in the hands of its owner, with the deadline after which nothing may be started on it. */
-import { performance } from 'node:perf_hooks';
 import { type Claim, ClaimState } from '../gen/resourcemap/v1/claims_pb.ts';
 import type { ClaimClient, ReleaseOptions, RenewOptions } from './claim-client.ts';
 
-/** Work may not be started: the claim is not confirmed, or its time is over or as good as over. */
+/**
+ * Work may not be started: the claim is not confirmed, or its time is over or as good as over.
+ *
+ * @example
+ * ```ts
+ * import { ClaimNotStartableError } from '@resource-map/client';
+ *
+ * const isTooLate = (error: unknown): boolean => error instanceof ClaimNotStartableError;
+ * ```
+ */
 export class ClaimNotStartableError extends Error {
   override readonly name = 'ClaimNotStartableError';
 }
 
-/** What a start may take if the caller does not say, in milliseconds: creating a pod, with a retry. */
+/**
+ * What a start may take if the caller does not say, in milliseconds: creating a pod, with a retry.
+ *
+ * @example
+ * ```ts
+ * import { DEFAULT_START_MARGIN_MS } from '@resource-map/client';
+ *
+ * held.start(() => createPods(), 2 * DEFAULT_START_MARGIN_MS);
+ * ```
+ */
 export const DEFAULT_START_MARGIN_MS = 5_000;
 
 type Calls = Pick<ClaimClient, 'confirm' | 'renew' | 'release'>;
@@ -17,6 +34,15 @@ type Calls = Pick<ClaimClient, 'confirm' | 'renew' | 'release'>;
  * The deadline is kept on this process's monotonic clock and counts from before the request was sent, so neither
  * a clock that is set nor a slow response makes it late. That clock may stop while a machine is suspended; a
  * scheduler that can be suspended confirms again after it.
+ *
+ * @example
+ * ```ts
+ * import { createClaimClient, HeldClaim } from '@resource-map/client';
+ *
+ * // Under an id that was written down before: what a scheduler that crashed does again.
+ * const claims = createClaimClient({ baseUrl: 'http://127.0.0.1:8080' });
+ * const held = await HeldClaim.from(claims, () => claims.put('a', id, request));
+ * ```
  */
 export class HeldClaim {
   #claim: Claim;

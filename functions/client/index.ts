@@ -1,16 +1,11 @@
-/** What the package exports: the client, the replica, their errors and the messages. `resource-map/bundle` is `functions/core/bundle/index.ts`. */
+/** What `@resource-map/client` exports: clients, the replica, their errors and the messages. `/bundle` is `functions/core/bundle/index.ts`, `/rpc` `rpc.ts`. */
 
-export { clockEtag } from '../core/map/clock.ts';
+export type { ErrorCode } from '../core/errors.ts';
+export type { Finding as ProblemFinding } from '../core/findings.ts';
 export { type MapFilter, WHOLE_MAP } from '../core/map/filter.ts';
-export * from '../gen/resourcemap/bundle/v1/bundle_pb.ts';
-export * from '../gen/resourcemap/bundle/v1/plan_pb.ts';
-export * from '../gen/resourcemap/bundle/v1/pool_pb.ts';
-export * from '../gen/resourcemap/v1/capacity_pb.ts';
-export * from '../gen/resourcemap/v1/claims_pb.ts';
-export * from '../gen/resourcemap/v1/events_pb.ts';
-export * from '../gen/resourcemap/v1/resource_map_pb.ts';
-export * from '../gen/resourcemap/v1/service_pb.ts';
+export { type AccessClient, createAccessClient } from './access-client.ts';
 export {
+  type ChangedClaims,
   type ClaimClient,
   type ClaimInit,
   type ClaimsResponse,
@@ -24,17 +19,20 @@ export {
   type CallOptions,
   type CapacityFilterInit,
   type CapacityOptions,
+  type ChangedMap,
   type Client,
   type ClientOptions,
   createClient,
   type MapOptions,
   type MapResponse,
+  type NotModified,
   type OmitOptions,
   type PushHeaders,
   type PushOptions,
   type PutPoolOptions,
   type SyncOptions,
 } from './client.ts';
+export { clockEtag } from './clock-etag.ts';
 export {
   ApiError,
   ConnectionError,
@@ -49,5 +47,6 @@ export {
   eventStream,
 } from './event-stream.ts';
 export { ClaimNotStartableError, DEFAULT_START_MARGIN_MS, HeldClaim } from './held-claim.ts';
+export * from './messages.ts';
 export { MapReplica, type ReplicaEvent, ReplicaMismatchError, type ReplicaOptions } from './replica.ts';
 export { DEFAULT_RETRY, type RetryPolicy, type RetryWait } from './transport.ts';

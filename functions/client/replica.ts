@@ -8,11 +8,11 @@
  * the replica is fetched again.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { clockEtag } from '../core/map/clock.ts';
 import { type MapFilter, WHOLE_MAP } from '../core/map/filter.ts';
 import type { ClusterResourceMap } from '../gen/resourcemap/v1/resource_map_pb.ts';
 import type { SyncResponse } from '../gen/resourcemap/v1/service_pb.ts';
 import type { Client } from './client.ts';
+import { clockEtag } from './clock-etag.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { pause } from './pause.ts';
 
@@ -44,8 +44,8 @@ export interface ReplicaOptions {
   readonly filter?: Partial<MapFilter>;
   /** Roughly how large one answer may be, before gzip. */
   readonly maxBytes?: number;
-  /** How long the service may hold an answer that would say that nothing changed. 20 by default, 0 to poll. */
-  readonly waitSeconds?: number;
+  /** How long the service may hold an answer that would say that nothing changed. 20,000 by default, 0 to poll. */
+  readonly waitMs?: number;
   /**
    * Least time between two polls that follow a complete answer, milliseconds. 1,000 by default:
    * in a large fleet some cluster is refreshed at any time, and no answer would be held.
@@ -62,6 +62,17 @@ const MISMATCH_PAUSE_MS = 5_000;
 
 type Clusters = Map<string, ClusterResourceMap>;
 
+/**
+ * @example
+ * ```ts
+ * import { createClient, MapReplica } from '@resource-map/client';
+ *
+ * const replica = new MapReplica(createClient({ baseUrl: 'http://127.0.0.1:8080' }));
+ * for await (const event of replica.changes()) {
+ *   if (event.kind === 'complete') console.log(`${replica.clusters.size} clusters at ${event.etag}`);
+ * }
+ * ```
+ */
 export class MapReplica {
   readonly #client: Pick<Client, 'sync'>;
   readonly #options: ReplicaOptions;
@@ -111,14 +122,13 @@ export class MapReplica {
    */
   async *changes(options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<ReplicaEvent, never> {
     const { signal } = options;
-    const { waitSeconds = 20, pollIntervalMs = 1_000 } = this.#options;
+    const { waitMs = 20_000, pollIntervalMs = 1_000 } = this.#options;
     let failures = 0;
     for (;;) {
       const startedMs = Date.now();
       let pauseMs = pollIntervalMs;
       try {
-        for await (const batch of this.#round(this.#etag === undefined ? 0 : waitSeconds, signal))
-          yield* batch;
+        for await (const batch of this.#round(this.#etag === undefined ? 0 : waitMs, signal)) yield* batch;
         failures = 0;
       } catch (error) {
         signal?.throwIfAborted();
@@ -134,18 +144,15 @@ export class MapReplica {
   }
 
   /** Answers until one completes the map; yields what each changed, after it was applied. */
-  async *#round(
-    waitSeconds: number,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<readonly ReplicaEvent[]> {
-    for (let holdSeconds = waitSeconds; ; holdSeconds = 0) {
-      const response = await this.#ask(clockOf(this.#clusters), holdSeconds, signal);
+  async *#round(waitMs: number, signal: AbortSignal | undefined): AsyncGenerator<readonly ReplicaEvent[]> {
+    for (let holdMs = waitMs; ; holdMs = 0) {
+      const response = await this.#ask(clockOf(this.#clusters), holdMs, signal);
       const next = new Map(this.#clusters);
       apply(response, next);
       yield this.#become(next);
       if (!response.complete) continue;
 
-      const actualEtag = etagOf(next, this.#filter);
+      const actualEtag = await etagOf(next, this.#filter);
       if (actualEtag !== response.etag) {
         yield [{ kind: 'mismatch', expectedEtag: response.etag, actualEtag }];
         yield* this.#refetch(signal);
@@ -165,7 +172,7 @@ export class MapReplica {
       response = await this.#ask(clockOf(next), 0, signal);
       apply(response, next);
     } while (!response.complete);
-    const actualEtag = etagOf(next, this.#filter);
+    const actualEtag = await etagOf(next, this.#filter);
     if (actualEtag !== response.etag) throw new ReplicaMismatchError(response.etag, actualEtag);
     this.#etag = response.etag;
     yield this.#become(next);
@@ -174,7 +181,7 @@ export class MapReplica {
 
   #ask(
     clock: ReadonlyMap<string, bigint>,
-    waitSeconds: number,
+    waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<SyncResponse> {
     const { maxBytes } = this.#options;
@@ -182,7 +189,7 @@ export class MapReplica {
       clock,
       filter: this.#filter,
       ...(maxBytes === undefined ? {} : { maxBytes }),
-      ...(waitSeconds > 0 ? { waitSeconds } : {}),
+      ...(waitMs > 0 ? { waitMs } : {}),
       ...(signal === undefined ? {} : { signal }),
     });
   }
@@ -203,7 +210,16 @@ export class MapReplica {
   }
 }
 
-/** The service's clock and the replica differ even after the whole map was fetched again. */
+/**
+ * The service's clock and the replica differ even after the whole map was fetched again.
+ *
+ * @example
+ * ```ts
+ * import { ReplicaMismatchError } from '@resource-map/client';
+ *
+ * const isOtherVersion = (error: unknown): boolean => error instanceof ReplicaMismatchError;
+ * ```
+ */
 export class ReplicaMismatchError extends Error {
   override readonly name = 'ReplicaMismatchError';
 
@@ -263,7 +279,7 @@ function clockOf(clusters: ReadonlyMap<string, ClusterResourceMap>): Map<string,
   return new Map([...clusters].map(([clusterId, { logicalCounter }]) => [clusterId, logicalCounter]));
 }
 
-function etagOf(clusters: ReadonlyMap<string, ClusterResourceMap>, filter: MapFilter): string {
+function etagOf(clusters: ReadonlyMap<string, ClusterResourceMap>, filter: MapFilter): Promise<string> {
   const versions = [...clusters].map(([clusterId, { logicalCounter }]) => ({
     clusterId,
     counter: logicalCounter,

@@ -17,7 +17,16 @@ export interface RetryPolicy {
   readonly capMs: number;
 }
 
-/** Six tries take up to 6 s of waiting: a deployment or a failover, not an outage. */
+/**
+ * Six tries take up to 6 s of waiting: a deployment or a failover, not an outage.
+ *
+ * @example
+ * ```ts
+ * import { createClient, DEFAULT_RETRY } from '@resource-map/client';
+ *
+ * const client = createClient({ baseUrl: 'http://127.0.0.1:8080', retry: { ...DEFAULT_RETRY, attempts: 3 } });
+ * ```
+ */
 export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, baseMs: 200, capMs: 5_000 };
 
 /** A service that asks for more than this in Retry-After is asked again sooner. */

@@ -30,13 +30,13 @@ describe('A claim in the hands of its owner', () => {
     expect(() => held.start(() => 'started')).toThrow(
       `Claim ${id} is held, not confirmed; confirm it before anything is started.`,
     );
-    await held.confirm({ ttlSeconds: 60 });
+    await held.confirm({ ttlMs: 60_000 });
     expect(held.start(() => 'started')).toBe('started');
     expect(held.remainingMs).toBeLessThanOrEqual(60_000);
     expect(() => held.start(() => 'started', 60_001)).toThrow(
       /^Claim [0-9a-f-]+ has \d+ ms left, and a start may take 60001 ms; confirm it again first\.$/,
     );
-    await held.renew({ ttlSeconds: 120 });
+    await held.renew({ ttlMs: 120_000 });
     expect(held.start(() => 'started', 60_001)).toBe('started');
     await held.release({ neverStarted: true, reason: 'tested' });
     expect(held.claim).toMatchObject({ state: ClaimState.RELEASED, reason: 'tested' });
@@ -52,7 +52,7 @@ describe('A claim in the hands of its owner', () => {
     const held = await clientOf({ fetch: slow }).claim(CLUSTER, { ...REQUEST, ttl: { seconds: 60n } });
     expect(held.remainingMs).toBeLessThan(60_000 - 290);
     const sentMs = performance.now();
-    await held.confirm({ ttlSeconds: 600 });
+    await held.confirm({ ttlMs: 600_000 });
     expect(held.remainingMs + performance.now()).toBeLessThanOrEqual(sentMs + 600_001);
     await held.release({ neverStarted: true });
   });
@@ -95,12 +95,12 @@ describe('The client of claims', () => {
     const { etag } = await client.list();
     expect(await client.list({ ifNoneMatch: etag })).toEqual({ kind: 'not-modified', etag });
     const [changed, { claim }] = await Promise.all([
-      client.list({ ifNoneMatch: etag, waitSeconds: 20 }),
+      client.list({ ifNoneMatch: etag, waitMs: 20_000 }),
       client.claim(CLUSTER, REQUEST),
     ]);
     expect(changed.kind).toBe('claims');
     const [ended] = await Promise.all([
-      client.get(CLUSTER, claim.id, { waitSeconds: 20 }),
+      client.get(CLUSTER, claim.id, { waitMs: 20_000 }),
       client.release(CLUSTER, claim.id),
     ]);
     expect(ended.state).toBe(ClaimState.RELEASED);

@@ -56,7 +56,7 @@ describe('A pool that is only to be created', () => {
   it.each(LOST)('is created after %s, though the second try finds it there', async (fate) => {
     proxy.fates.push(fate);
     const made = await client.putPool(pool(`made ${fate}`, 'a'), { onlyCreate: true });
-    expect(made).toEqual(await other.getPool(`made ${fate}`));
+    expect(made).toEqual(await other.pool(`made ${fate}`));
     expect(methods()).toEqual(['PUT', 'PUT', 'GET']);
   });
 
@@ -65,7 +65,7 @@ describe('A pool that is only to be created', () => {
     proxy.fates.push(fate);
     const creating = client.putPool(pool(`taken ${fate}`, 'a'), { onlyCreate: true });
     await expect(creating).rejects.toMatchObject({ ...CHANGED, possiblyApplied: true });
-    expect((await other.getPool(`taken ${fate}`)).pool?.tiers[0]?.tierName).toBe('b');
+    expect((await other.pool(`taken ${fate}`)).pool?.tiers[0]?.tierName).toBe('b');
   });
 
   it('is not created where there is the same, as long as no answer was lost', async () => {
@@ -119,7 +119,7 @@ describe('A pool that is to be removed', () => {
       const { etag } = await other.putPool(pool(`gone ${name} ${fate}`, 'a'));
       proxy.fates.push(fate);
       await client.deletePool(`gone ${name} ${fate}`, options(etag));
-      await expect(other.getPool(`gone ${name} ${fate}`)).rejects.toMatchObject({ code: 'pool_not_found' });
+      await expect(other.pool(`gone ${name} ${fate}`)).rejects.toMatchObject({ code: 'pool_not_found' });
     },
   );
 
@@ -128,7 +128,7 @@ describe('A pool that is to be removed', () => {
     await other.putPool(pool(`left ${fate}`, 'b'), { ifMatch: etag });
     proxy.fates.push(fate);
     await expect(client.deletePool(`left ${fate}`, { ifMatch: etag })).rejects.toMatchObject(CHANGED);
-    expect((await other.getPool(`left ${fate}`)).pool?.tiers[0]?.tierName).toBe('b');
+    expect((await other.pool(`left ${fate}`)).pool?.tiers[0]?.tierName).toBe('b');
   });
 
   it('is missed where it is not there and no answer was lost', async () => {

@@ -93,7 +93,7 @@ it('resource-map exports the messages of bundles, and a client that sends them',
     const client = map.createClient({ baseUrl: 'http://127.0.0.1:1' });
     console.log(JSON.stringify([
       typeof map.BundleSchema, typeof map.PlanRequestSchema, typeof map.PoolSchema,
-      ...['listPools', 'getPool', 'putPool', 'deletePool', 'validateBundle', 'planBundles'].map((name) => typeof client[name]),
+      ...['pools', 'pool', 'putPool', 'deletePool', 'validateBundle', 'planBundles'].map((name) => typeof client[name]),
     ]));`;
   expect(await printed(program)).toEqual([...new Array(3).fill('object'), ...new Array(6).fill('function')]);
 });

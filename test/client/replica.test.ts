@@ -269,14 +269,14 @@ describe('the changes of a replica', () => {
     const replica = new MapReplica(
       {
         sync: (options) => {
-          holds.push(options.waitSeconds);
+          holds.push(options.waitMs);
           return service.sync(options);
         },
       },
-      { maxBytes: 1, waitSeconds: 7, pollIntervalMs: 0 },
+      { maxBytes: 1, waitMs: 7_000, pollIntervalMs: 0 },
     );
     let completed = 0;
     for await (const event of replica.changes()) if (event.kind === 'complete' && ++completed === 2) break;
-    expect(holds).toStrictEqual([undefined, undefined, 7]);
+    expect(holds).toStrictEqual([undefined, undefined, 7_000]);
   });
 });

@@ -52,7 +52,7 @@ interface ListOptions extends GlobalOptions {
 }
 
 /** Seconds for which a watch lets the service hold its response. */
-const WATCH_SECONDS = 20;
+const WATCH_MS = 20_000;
 
 const STATES: ReadonlyMap<string, ClaimState> = new Map(
   [
@@ -125,7 +125,7 @@ export function claimCommand(): Command {
       const client = clientOf(options);
       let etag: string | undefined;
       for (;;) {
-        const wait = etag === undefined ? {} : { ifNoneMatch: etag, waitSeconds: WATCH_SECONDS };
+        const wait = etag === undefined ? {} : { ifNoneMatch: etag, waitMs: WATCH_MS };
         const response = await client.list({ ...filterOf(options), ...wait });
         if (response.kind === 'claims') showAll(response.claims, options);
         etag = response.etag;
@@ -246,8 +246,8 @@ function ttlOption(description: string): Option {
   });
 }
 
-function ttlOf({ ttl }: RenewOptions): { readonly ttlSeconds?: number } {
-  return ttl === undefined ? {} : { ttlSeconds: ttl };
+function ttlOf({ ttl }: RenewOptions): { readonly ttlMs?: number } {
+  return ttl === undefined ? {} : { ttlMs: ttl * 1_000 };
 }
 
 /** A script asks whether the claim counts: one that has ended for another reason than its work is refused. */

@@ -87,14 +87,14 @@ export function poolCommand(): Command {
       .description('show a pool; with --json to change it and put it back')
       .argument('<name>', 'its name', parseNonEmpty('pool name')),
   ).action(async (name: string, options: GlobalOptions) => {
-    const kept = await clientOf(options).getPool(name);
+    const kept = await clientOf(options).pool(name);
     if (options.json) return print(storedJson(kept));
     print(printable(`${name} ${kept.etag}`));
     print(tierTable(kept.pool?.tiers ?? []));
   });
   const list = withGlobalOptions(new Command('list').description('list the pools')).action(
     async (options: GlobalOptions) => {
-      const pools = await clientOf(options).listPools();
+      const pools = await clientOf(options).pools();
       if (options.json)
         return print(
           toJsonString(PoolListSchema, { $typeName: 'resourcemap.bundle.v1.PoolList', pools: [...pools] }),

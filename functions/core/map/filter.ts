@@ -13,7 +13,16 @@ export interface MapFilter {
 /** The fields in the order in which they enter the clock's digest. */
 export const FILTER_FIELDS = ['cluster', 'provider', 'region', 'site', 'acceleratorModel'] as const;
 
-/** The whole map. */
+/**
+ * The whole map.
+ *
+ * @example
+ * ```ts
+ * import { WHOLE_MAP, type MapFilter } from '@resource-map/client';
+ *
+ * const oneRegion: MapFilter = { ...WHOLE_MAP, region: ['us-east-1'] };
+ * ```
+ */
 export const WHOLE_MAP: MapFilter = { cluster: [], provider: [], region: [], site: [], acceleratorModel: [] };
 
 /** What of a cluster a filter looks at; all of it stands in the head. */

@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     }
     tokens.set('scheduler', (await issue('ROLE_SCHEDULER')).secret);
     client = clientWith(tokens.get('scheduler') ?? '');
-    replica = new MapReplica(client, { waitSeconds: 0 });
+    replica = new MapReplica(client, { waitMs: 0 });
   }, 300_000);
 
   afterAll(async () => {
@@ -252,8 +252,8 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     await expect(client.putPool(init)).rejects.toMatchObject({ status: 403 });
     const { etag } = await operator.putPool(init, { onlyCreate: true });
     await expect(operator.putPool(init, { onlyCreate: true })).rejects.toMatchObject({ status: 412 });
-    expect(await client.getPool('h100 50%')).toMatchObject({ etag });
-    expect((await client.listPools()).map((kept) => kept.pool?.poolName)).toEqual(['h100 50%']);
+    expect(await client.pool('h100 50%')).toMatchObject({ etag });
+    expect((await client.pools()).map((kept) => kept.pool?.poolName)).toEqual(['h100 50%']);
 
     const map = await client.map();
     const bundle = (requiredCapacity: number) => ({
@@ -277,7 +277,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
       bundles: [{ outcome: 'placed', copies: [{ placements: [{ node: { clusterId: EKS } }] }] }],
     });
     await operator.deletePool('h100 50%', { ifMatch: etag });
-    await expect(client.getPool('h100 50%')).rejects.toMatchObject({ code: 'pool_not_found' });
+    await expect(client.pool('h100 50%')).rejects.toMatchObject({ code: 'pool_not_found' });
   });
 
   test('claim capacity, so that nobody else is given it, and release it', async () => {
@@ -292,7 +292,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
         .reduce((sum, target) => sum + target.claimed, 0n);
     const held = await claims.claim(EKS, request);
     expect(await claimed()).toBe(8n);
-    await held.confirm({ ttlSeconds: 60 });
+    await held.confirm({ ttlMs: 60_000 });
     const listed = await claims.list({ owners: ['self'] });
     expect(listed.kind === 'claims' && listed.claims.map(({ state }) => ClaimState[state])).toEqual([
       'CONFIRMED',

@@ -176,7 +176,7 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
       const { map } = (await service.client.map()) as { map: { vectorClock: Record<string, bigint> } };
       const answer = await service.client.sync({
         clock: new Map(Object.entries(map.vectorClock)),
-        waitSeconds: 1,
+        waitMs: 1_000,
       });
       expect(answer).toMatchObject({ changed: [], refreshed: [], omitted: [], complete: true });
     });
@@ -185,7 +185,7 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
       const stopping = await serveStore(store);
       const { map } = (await stopping.client.map()) as { map: { vectorClock: Record<string, bigint> } };
       const clock = new Map(Object.entries(map.vectorClock));
-      const held = stopping.client.sync({ clock, waitSeconds: 20 });
+      const held = stopping.client.sync({ clock, waitMs: 20_000 });
       await new Promise((resolve) => setTimeout(resolve, 50));
       stopping.changes.end();
       expect((await held).complete).toBe(true);
@@ -194,12 +194,12 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
 
     it('holds GET /v1/map for whoever has the map, until it is another', async () => {
       const { etag } = await service.client.map();
-      const asked = service.client.map({ ifNoneMatch: etag, waitSeconds: 20 });
+      const asked = service.client.map({ ifNoneMatch: etag, waitMs: 20_000 });
       await new Promise((resolve) => setTimeout(resolve, 50));
       await service.client.push(clusterSnapshot('new', { counter: 7n, region: 'us-east-1' }));
       expect(await asked).toMatchObject({ kind: 'map', map: { vectorClock: { new: 7n } } });
       const { etag: now } = await service.client.map();
-      expect(await service.client.map({ ifNoneMatch: now, waitSeconds: 1 })).toStrictEqual({
+      expect(await service.client.map({ ifNoneMatch: now, waitMs: 1_000 })).toStrictEqual({
         kind: 'not-modified',
         etag: now,
       });

@@ -81,10 +81,10 @@ describe('The client', () => {
     const service = await serveStore(await freshStore(engine));
     await service.client.push(clusterSnapshot('a'));
     const { client, paths } = recording(service);
-    await client.sync({ clock: new Map(), waitSeconds: 1 });
+    await client.sync({ clock: new Map(), waitMs: 1_000 });
     await client.sync({ clock: new Map() });
     const whole = await client.map();
-    await client.map({ ifNoneMatch: whole.etag, waitSeconds: 1 });
+    await client.map({ ifNoneMatch: whole.etag, waitMs: 1_000 });
     await service.close();
     expect(paths).toEqual(['/v1/wait/map/sync', '/v1/map/sync', '/v1/map', '/v1/wait/map']);
   });
@@ -93,9 +93,9 @@ describe('The client', () => {
     const service = await serveStore(await freshStore(engine), { serves: 'plain' });
     await service.client.push(clusterSnapshot('a'));
     const { client, paths } = recording(service);
-    await client.sync({ clock: new Map(), waitSeconds: 1 });
-    await client.sync({ clock: new Map(), waitSeconds: 1 });
-    await client.map({ waitSeconds: 1 });
+    await client.sync({ clock: new Map(), waitMs: 1_000 });
+    await client.sync({ clock: new Map(), waitMs: 1_000 });
+    await client.map({ waitMs: 1_000 });
     await service.close();
     expect(paths).toEqual(['/v1/wait/map/sync', '/v1/map/sync', '/v1/map/sync', '/v1/map']);
   });

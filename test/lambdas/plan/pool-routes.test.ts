@@ -372,12 +372,12 @@ describe('the client', () => {
     await expect(client.putPool(kept('b'))).rejects.toMatchObject({ status: 428 });
     await expect(client.putPool(kept('a'), { onlyCreate: true })).rejects.toMatchObject({ status: 412 });
     const replaced = await client.putPool(kept('b'), { ifMatch: etag });
-    expect(await client.getPool('by client')).toEqual(replaced);
-    expect((await client.listPools()).find(({ pool }) => pool?.poolName === 'by client')).toEqual(replaced);
+    expect(await client.pool('by client')).toEqual(replaced);
+    expect((await client.pools()).find(({ pool }) => pool?.poolName === 'by client')).toEqual(replaced);
     await expect(client.deletePool('by client', { ifMatch: etag })).rejects.toMatchObject({
       code: 'pool_changed',
     });
     await client.deletePool('by client', { ifMatch: replaced.etag });
-    await expect(client.getPool('by client')).rejects.toMatchObject({ code: 'pool_not_found' });
+    await expect(client.pool('by client')).rejects.toMatchObject({ code: 'pool_not_found' });
   });
 });

@@ -16,7 +16,16 @@ export interface InstanceTypeFacts {
 /** By instance type, as the map writes it. */
 export type InstanceCatalogue = ReadonlyMap<string, InstanceTypeFacts>;
 
-/** Cores of the accelerator instances of AWS and Google Cloud, whose names differ; capacities of none. */
+/**
+ * Cores of the accelerator instances of AWS and Google Cloud, whose names differ; capacities of none.
+ *
+ * @example
+ * ```ts
+ * import { BUILT_IN_CATALOGUE } from '@resource-map/client/bundle';
+ *
+ * console.log(BUILT_IN_CATALOGUE.get('p5.48xlarge')?.totalCores);
+ * ```
+ */
 export const BUILT_IN_CATALOGUE: InstanceCatalogue = new Map(
   [...AWS_ACCELERATOR_CORES, ...GCP_ACCELERATOR_CORES].map(([instanceType, totalCores]) => [
     instanceType,
@@ -24,7 +33,16 @@ export const BUILT_IN_CATALOGUE: InstanceCatalogue = new Map(
   ]),
 );
 
-/** The built-in entries with the operator's over them, field by field. */
+/**
+ * The built-in entries with the operator's over them, field by field.
+ *
+ * @example
+ * ```ts
+ * import { catalogueWith } from '@resource-map/client/bundle';
+ *
+ * const catalogue = catalogueWith([['p5.48xlarge', { totalCapacity: 400 }]]);
+ * ```
+ */
 export function catalogueWith(
   entries: Iterable<readonly [instanceType: string, facts: InstanceTypeFacts]>,
 ): InstanceCatalogue {

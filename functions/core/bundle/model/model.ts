@@ -10,7 +10,16 @@
 /** Which bundles choose first. */
 export type PriorityBand = 'gold' | 'silver' | 'bronze';
 
-/** The bands in the order in which they are placed. */
+/**
+ * The bands in the order in which they are placed.
+ *
+ * @example
+ * ```ts
+ * import { PRIORITY_BANDS } from '@resource-map/client/bundle';
+ *
+ * console.log(PRIORITY_BANDS[0]); // gold
+ * ```
+ */
 export const PRIORITY_BANDS: readonly PriorityBand[] = ['gold', 'silver', 'bronze'];
 
 /** `hard` filters nodes, `soft` prefers them, `off` does neither. */

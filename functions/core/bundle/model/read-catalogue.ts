@@ -1,10 +1,20 @@
 /** The operator's instance-type catalogue as it stands in a file. */
 import { didYouMean } from '../../nearest.ts';
 import { quote } from '../../quote.ts';
+import { utf8Length } from '../../utf8-length.ts';
 import { catalogueWith, type InstanceCatalogue, type InstanceTypeFacts } from './catalogue.ts';
 import { MAX_NAME_BYTES } from './limits.ts';
 
-/** The catalogue says something that cannot be. */
+/**
+ * The catalogue says something that cannot be.
+ *
+ * @example
+ * ```ts
+ * import { CatalogueError } from '@resource-map/client/bundle';
+ *
+ * const isFaultOfFile = (error: unknown): boolean => error instanceof CatalogueError;
+ * ```
+ */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
 }
@@ -17,6 +27,13 @@ const FIELDS = ['totalCapacity', 'totalCores'] as const satisfies readonly (keyo
  * entries, field by field.
  *
  * @throws CatalogueError that names the first entry that is wrong, its value and the remedy
+ *
+ * @example
+ * ```ts
+ * import { readCatalogue } from '@resource-map/client/bundle';
+ *
+ * const catalogue = readCatalogue('{"p5.48xlarge": {"totalCapacity": 400}}');
+ * ```
  */
 export function readCatalogue(json: string): InstanceCatalogue {
   let parsed: unknown;
@@ -38,7 +55,7 @@ export function readCatalogue(json: string): InstanceCatalogue {
 }
 
 function checkedName(name: string): string {
-  if (name !== '' && Buffer.byteLength(name) <= MAX_NAME_BYTES) return name;
+  if (name !== '' && utf8Length(name) <= MAX_NAME_BYTES) return name;
   throw new CatalogueError(
     `An instance type of the catalogue is called ${quote(name)}; a name has 1 to ${MAX_NAME_BYTES} bytes.`,
   );

@@ -44,7 +44,16 @@ export interface NodeTypeNodes {
   readonly owed: Owed;
 }
 
-/** What a snapshot says of its nodes, ineligible ones too, so that a plan can say that they were left out. */
+/**
+ * What a snapshot says of its nodes, ineligible ones too, so that a plan can say that they were left out.
+ *
+ * @example
+ * ```ts
+ * import { clusterNodes } from '@resource-map/client/bundle';
+ *
+ * const nodes = [...replica.clusters.values()].map(clusterNodes);
+ * ```
+ */
 export function clusterNodes(snapshot: ClusterResourceMap): ClusterNodes {
   const { clusterId = '', provider = '', region = '' } = snapshot.cluster ?? {};
   const views = new Map(
@@ -96,7 +105,16 @@ export function nodesBehindClaims({ targets }: ClusterNodes, view: ClusterView, 
   };
 }
 
-/** Every node of the clusters, as far as there are any at present. */
+/**
+ * Every node of the clusters, as far as there are any at present.
+ *
+ * @example
+ * ```ts
+ * import { BUILT_IN_CATALOGUE, clusterNodes, mapCandidates } from '@resource-map/client/bundle';
+ *
+ * const candidates = mapCandidates([clusterNodes(snapshot)], BUILT_IN_CATALOGUE);
+ * ```
+ */
 export function mapCandidates(
   clusters: readonly ClusterNodes[],
   catalogue: InstanceCatalogue,
@@ -120,6 +138,14 @@ export function mapCandidates(
  * What a pool offers over the clusters. The profiles of a cluster tier are the node types
  * that have an eligible node at present, or may get one; those of an elastic tier are its instance types.
  * The clouds are the providers that the tiers name, or else that their nodes stand in.
+ *
+ * @example
+ * ```ts
+ * import { BUILT_IN_CATALOGUE, clusterNodes, describePool } from '@resource-map/client/bundle';
+ *
+ * const pool = { poolName: 'h100', tiers: [{ cluster: { acceleratorModel: ['H100'] } }] };
+ * console.log(describePool(pool, [clusterNodes(snapshot)], BUILT_IN_CATALOGUE).nodeProfiles.length);
+ * ```
  */
 export function describePool(
   pool: Pool,

@@ -4,7 +4,16 @@ import type { ValidationFinding } from '../model/model.ts';
 import type { NodeName } from '../search/fleet.ts';
 import type { Copy } from '../search/search.ts';
 
-/** Filters in the order in which they are applied; each leaves fewer nodes. */
+/**
+ * Filters in the order in which they are applied; each leaves fewer nodes.
+ *
+ * @example
+ * ```ts
+ * import { FILTERS } from '@resource-map/client/bundle';
+ *
+ * console.log(FILTERS.join(', '));
+ * ```
+ */
 export const FILTERS = [
   'pool',
   'eligible',

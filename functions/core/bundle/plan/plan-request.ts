@@ -19,6 +19,15 @@ export interface PlanRequest {
   readonly candidates: readonly Candidate[];
 }
 
+/**
+ * @example
+ * ```ts
+ * import { planRequest, type PlanRequest } from '@resource-map/client/bundle';
+ *
+ * const request: PlanRequest = { services: [], bundles: [bundle], pools: [], candidates: [] };
+ * console.log(planRequest(request).bundles[0]?.outcome);
+ * ```
+ */
 export function planRequest(request: PlanRequest, options: PlanOptions = {}): RequestPlan {
   return atOnce(planStepwise(request, options));
 }

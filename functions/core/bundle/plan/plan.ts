@@ -29,6 +29,15 @@ export interface PlanOptions {
 /**
  * Plans the bundles on the candidates of their pools. The answer is in the order of the
  * request. No two candidates may be one node (the same cluster and id).
+ *
+ * @example
+ * ```ts
+ * import { clusterNodes, mapCandidates, planBundles, BUILT_IN_CATALOGUE } from '@resource-map/client/bundle';
+ *
+ * const candidates = mapCandidates([...replica.clusters.values()].map(clusterNodes), BUILT_IN_CATALOGUE);
+ * const [plan] = planBundles([bundle], [{ poolName: 'h100', tiers: [{ cluster: {} }] }], candidates);
+ * console.log(plan?.outcome);
+ * ```
  */
 export function planBundles(
   bundles: readonly Bundle[],

@@ -18,6 +18,14 @@ import type { Filter, NodeServicePlacement, NodeServicePlan } from './plan-model
 /**
  * Plans the services in the order of the request; what an earlier one consumes is taken.
  * A node runs a service already where its inventory has the service's id among its jobs.
+ *
+ * @example
+ * ```ts
+ * import { planNodeServices } from '@resource-map/client/bundle';
+ *
+ * const [plan] = planNodeServices([{ serviceId: 'logs', pools: ['h100'], lifecycle: 'eager' }], [], []);
+ * console.log(plan?.serviceId);
+ * ```
  */
 export function planNodeServices(
   services: readonly NodeService[],

@@ -34,6 +34,16 @@ export interface BundleValidation {
 /**
  * Validates a bundle against the configured pools. Of two descriptors with one name the
  * first decides. Never throws.
+ *
+ * @example
+ * ```ts
+ * import { validateBundle } from '@resource-map/client/bundle';
+ *
+ * const { errors } = validateBundle(bundle, [
+ *   { poolName: 'edge', kind: 'elastic', nodeProfiles: [{ totalCapacity: 8 }], clouds: ['aws'] },
+ * ]);
+ * for (const { code, message } of errors) console.error(code, message);
+ * ```
  */
 export function validateBundle(bundle: Bundle, pools: readonly PoolDescriptor[]): BundleValidation {
   const byName = descriptorsByName(pools);

@@ -1,7 +1,9 @@
 /** Faults of a request about bundles: all of them are told, each with its path, value and remedy. */
+
 import { ResourceMapError } from '../../errors.ts';
 import { FindingCollector } from '../../findings.ts';
 import { quote } from '../../quote.ts';
+import { utf8Length } from '../../utf8-length.ts';
 import { MAX_ATTRIBUTES, MAX_NAME_BYTES } from '../model/limits.ts';
 import type { Attributes } from '../model/model.ts';
 
@@ -64,7 +66,7 @@ export class Faults {
   /** A name that may be empty or odd: what is wrong with it otherwise is for validation to say. */
   label(path: string, value: string): string {
     // A UTF-16 unit is at least one byte, so most names need no counting.
-    const bytes = value.length * 3 <= MAX_NAME_BYTES ? 0 : Buffer.byteLength(value, 'utf8');
+    const bytes = value.length * 3 <= MAX_NAME_BYTES ? 0 : utf8Length(value);
     if (bytes > MAX_NAME_BYTES) {
       this.add(path, `${quote(value)} has ${bytes} bytes; at most ${MAX_NAME_BYTES} are taken.`);
     }
