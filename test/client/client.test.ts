@@ -214,7 +214,7 @@ describe('a cluster', () => {
   it.each([
     'a/b',
     'per%cent',
-    'que?stion#mark',
+    'que&stion=mark',
     '😀',
     'arn:aws:eks:eu-west-1:1:cluster/a',
     '..a',
