@@ -184,7 +184,7 @@ export class Scheduler {
         return;
       }
       await pause(random01.integer(0, 5_000));
-      await held.confirm({ ttlSeconds: random01.integer(60, 120) });
+      await held.confirm({ ttlMs: random01.integer(60, 120) * 1_000 });
       if (random01.chance(0.1)) return;
       // Most start at once; a few so late that it is forbidden, and must be forbidden.
       await pause(random01.chance(0.15) ? random01.integer(30_000, 150_000) : random01.integer(0, 3_000));
