@@ -168,6 +168,27 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
         'service wrote to the table. The logs of the function map name the cluster.',
     },
     {
+      id: 'ClaimsBroken',
+      metric: ownMetric(settings.stage, 'ClaimsBroken', 'notify', { statistic: 'Sum', period: FIVE_MINUTES }),
+      threshold: 1,
+      periods: 1,
+      means:
+        'A claim that was not confirmed lost its nodes, and another was accepted in its place. Its scheduler was told ' +
+        'by the event Claim Broken; if it happens often, nodes go faster than schedulers decide.',
+    },
+    {
+      id: 'ClaimsExpiredConfirmed',
+      metric: ownMetric(settings.stage, 'ClaimsExpiredConfirmed', 'notify', {
+        statistic: 'Sum',
+        period: FIVE_MINUTES,
+      }),
+      threshold: 1,
+      periods: 1,
+      means:
+        'A confirmed claim ended and its chains never showed: a decision that was handed over did not come true. The ' +
+        'event Claim Expired names owner and job; look at whatever starts work there.',
+    },
+    {
       id: 'BodiesMissing',
       metric: ownMetric(settings.stage, 'BodiesMissing', 'map', { statistic: 'Sum', period: FIVE_MINUTES }),
       threshold: 1,

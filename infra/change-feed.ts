@@ -38,12 +38,13 @@ export class ChangeFeed extends Construct {
     { data, notify, bus, deadLetters, announceRefreshes }: ChangeFeedProps,
   ) {
     super(scope, id);
-    const { tableStreamArn } = data.tables.heads;
-    if (tableStreamArn === undefined) throw new Error('The table of heads has no stream.');
+    const { heads, claims } = data.tables;
+    if (heads.tableStreamArn === undefined || claims.tableStreamArn === undefined)
+      throw new Error('The table of heads or that of claims has no stream.');
     notify.role.addToPolicy(
       new PolicyStatement({
         actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
-        resources: [tableStreamArn],
+        resources: [heads.tableStreamArn, claims.tableStreamArn],
       }),
     );
     // Lambda asks for it when it makes the mapping, and it knows no resources.
@@ -52,20 +53,29 @@ export class ChangeFeed extends Construct {
       new PolicyStatement({ actions: ['events:PutEvents'], resources: [bus.eventBusArn] }),
     );
 
-    new EventSourceMapping(this, 'Heads', {
+    const source = {
       target: notify.lambda,
-      eventSourceArn: tableStreamArn,
       // From the first record on: a push between the table's creation and the mapping's is told too.
       startingPosition: StartingPosition.TRIM_HORIZON,
       batchSize: BATCH_SIZE,
       // Several changes of one cluster within it become one event.
       maxBatchingWindow: Duration.seconds(1),
-      filters: filters(announceRefreshes).map((pattern) => FilterCriteria.filter(pattern)),
       reportBatchItemFailures: true,
       bisectBatchOnError: true,
       retryAttempts: 10_000,
       maxRecordAge: MAX_RECORD_AGE,
       onFailure: new SqsDlq(deadLetters),
+    };
+    new EventSourceMapping(this, 'Heads', {
+      ...source,
+      eventSourceArn: heads.tableStreamArn,
+      filters: filters(announceRefreshes).map((pattern) => FilterCriteria.filter(pattern)),
+    });
+    new EventSourceMapping(this, 'Claims', {
+      ...source,
+      eventSourceArn: claims.tableStreamArn,
+      // A ledger is removed empty.
+      filters: [FilterCriteria.filter({ eventName: ['INSERT', 'MODIFY'] })],
     });
 
     // A change that is not readable is told as such, and kept for whoever looks into it.

@@ -20,6 +20,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Alarms } from './alarms.ts';
 import type { Data } from './data.ts';
+import type { FunctionName } from './functions.ts';
 import type { HttpFront } from './http-front.ts';
 import { metricsNamespace, ownMetric, tableThrottles } from './metrics.ts';
 import type { ServiceFunctions } from './service-function.ts';
@@ -69,6 +70,11 @@ export class OperatorDashboard extends Construct {
         'What is late is kept for half a day; what is in the dead letters needs somebody.',
       ),
       changeRow(props),
+      heading(
+        'Do claims come true?',
+        'A confirmed claim that expires is work that was never started; a broken one lost its nodes.',
+      ),
+      claimRow(props),
       heading('What runs up against a limit?', 'Throttles here are refusals there.'),
       limitRow(props),
       [errorLog(props)],
@@ -172,6 +178,31 @@ function readRow({ settings, functions }: OperatorDashboardProps): readonly IWid
         lambda.metric('ConcurrentExecutions', { statistic: 'Maximum', period: PERIOD, label: name }),
       ),
     ),
+  ];
+}
+
+function claimRow({ settings }: OperatorDashboardProps): readonly IWidget[] {
+  const metric = (name: string, service: FunctionName, statistic: string, label: string): IMetric =>
+    ownMetric(settings.stage, name, service, { statistic, period: PERIOD, label });
+  return [
+    graph('Claims', [
+      metric('ClaimsLive', 'sweep', 'Maximum', 'live'),
+      metric('ClaimsLapsed', 'sweep', 'Maximum', 'past their time'),
+      metric('ClaimsAccepted', 'plan', 'Sum', 'accepted'),
+      metric('ClaimConflicts', 'plan', 'Sum', 'lost races'),
+    ]),
+    graph('Claims refused by code', bySearch(settings.stage, 'ClaimsRefused', 'code')),
+    graph('Claims that did not come true', [
+      metric('ClaimsExpiredConfirmed', 'notify', 'Sum', 'confirmed, and expired'),
+      metric('ClaimsBroken', 'notify', 'Sum', 'broken'),
+      metric('ClaimSweepFailures', 'sweep', 'Sum', 'not swept'),
+    ]),
+    graph('Claimed accelerators', [metric('ClaimedAccelerators', 'sweep', 'Maximum', 'claimed')]),
+    graph('From acceptance to fulfilment, milliseconds', [
+      metric('ClaimToFulfilled', 'notify', 'Average', 'on average'),
+      metric('ClaimToFulfilled', 'notify', 'Maximum', 'slowest'),
+    ]),
+    graph('Largest ledger, bytes', [metric('LargestLedger', 'sweep', 'Maximum', 'largest')]),
   ];
 }
 

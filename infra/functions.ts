@@ -97,6 +97,18 @@ export const FUNCTIONS = {
       heads: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:Query'],
     },
   },
+  sweep: {
+    entry: 'functions/lambdas/sweep/handler.ts',
+    description: 'Writes down which claims have ended',
+    // Contents are decoded as in plan, but only where claims are live.
+    memoryMb: ONE_CORE_MB,
+    timeoutSeconds: 120,
+    tableActions: {
+      heads: ['dynamodb:GetItem'],
+      bodies: ['dynamodb:BatchGetItem'],
+      claims: ['dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
+    },
+  },
   access: {
     entry: 'functions/lambdas/access/handler.ts',
     description: 'Manages registrations and tokens',

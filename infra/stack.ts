@@ -55,7 +55,20 @@ export class ResourceMapStack extends Stack {
       FUNCTION_NAMES.map((name) => [name, make(name)]),
     ) as ServiceFunctions;
     new ChangeFeed(this, 'ChangeFeed', { ...settings, data, notify: functions.notify, bus, deadLetters });
-    new Sweeper(this, 'Sweeper', { ...settings, expire: functions.expire, deadLetters });
+    new Sweeper(this, 'Sweeper', {
+      name: 'sweep',
+      description: 'Takes silent clusters out of the map',
+      stage: settings.stage,
+      sweeper: functions.expire,
+      deadLetters,
+    });
+    new Sweeper(this, 'ClaimSweeper', {
+      name: 'sweep-claims',
+      description: 'Writes down which claims have ended',
+      stage: settings.stage,
+      sweeper: functions.sweep,
+      deadLetters,
+    });
     const front = new HttpFront(this, 'Http', { settings, functions });
     const alarms = new Alarms(this, 'Alarms', { settings, front, functions, data, deadLetters });
     new OperatorDashboard(this, 'Dashboard', { settings, front, functions, data, deadLetters, alarms });
@@ -134,7 +147,18 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
       };
     }
     case 'notify':
-      return { EVENT_BUS_NAME: bus.eventBusName, ANNOUNCE_REFRESHES: String(settings.announceRefreshes) };
+      return {
+        EVENT_BUS_NAME: bus.eventBusName,
+        ANNOUNCE_REFRESHES: String(settings.announceRefreshes),
+        CLAIMS_TABLE: data.tables.claims.tableName,
+      };
+    case 'sweep':
+      return {
+        ...tables,
+        CLAIMS_TABLE: data.tables.claims.tableName,
+        MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds),
+        RETIRE_AFTER_SECONDS: String(settings.retireAfter),
+      };
     case 'expire':
       return {
         ...tables,

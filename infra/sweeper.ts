@@ -1,4 +1,4 @@
-/** Calls the sweeper every minute. */
+/** Calls a sweeper every minute. */
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
@@ -9,18 +9,25 @@ import { Construct } from 'constructs';
 import type { ServiceFunction } from './service-function.ts';
 
 export interface SweeperProps {
+  /** Of the schedule. */
+  readonly name: string;
+  readonly description: string;
   readonly stage: string;
-  readonly expire: ServiceFunction;
+  readonly sweeper: ServiceFunction;
   readonly deadLetters: Queue;
 }
 
 export const SWEEP_INTERVAL = Duration.minutes(1);
 
 export class Sweeper extends Construct {
-  constructor(scope: Construct, id: string, { stage, expire, deadLetters }: SweeperProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { name, description, stage, sweeper, deadLetters }: SweeperProps,
+  ) {
     super(scope, id);
     // The next sweep comes before a repeat would, and takes up what this one left.
-    expire.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: SWEEP_INTERVAL });
+    sweeper.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: SWEEP_INTERVAL });
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
@@ -28,10 +35,10 @@ export class Sweeper extends Construct {
       description: `What the schedule of resource-map-${stage} may do`,
     });
     new Schedule(this, 'Schedule', {
-      scheduleName: `resource-map-${stage}-sweep`,
-      description: 'Takes silent clusters out of the map',
+      scheduleName: `resource-map-${stage}-${name}`,
+      description,
       schedule: ScheduleExpression.rate(SWEEP_INTERVAL),
-      target: new LambdaInvoke(expire.lambda, {
+      target: new LambdaInvoke(sweeper.lambda, {
         role,
         input: ScheduleTargetInput.fromObject({}),
         retryAttempts: 0,
@@ -39,7 +46,7 @@ export class Sweeper extends Construct {
         deadLetterQueue: deadLetters,
       }),
     });
-    const { node } = expire.lambda;
+    const { node } = sweeper.lambda;
     if (!(node.defaultChild instanceof CfnFunction))
       throw new Error('The function is not the resource it was.');
     Validations.of(role).acknowledge({

@@ -48,7 +48,7 @@ export class ChangeFeed {
           return response;
         });
       },
-      { step: 'initialize', name: 'resourceMapChangeFeed' },
+      { step: 'initialize', name: `resourceMapChangeFeed:${table}` },
     );
   }
 

@@ -7,9 +7,13 @@ import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../core/bundle/model
 import { DEFAULT_MEMBERSHIP, type Membership } from '../core/membership.ts';
 import { type App, createApp } from '../http/app.ts';
 import { ChangeSignal } from '../http/wait.ts';
+import { sweep } from '../lambdas/expire/sweep.ts';
 import { announcer } from '../lambdas/notify/announce.ts';
+import { claimAnnouncer } from '../lambdas/notify/announce-claims.ts';
 import { eventBridgeClient } from '../lambdas/notify/client.ts';
 import { EventPublisher } from '../lambdas/notify/publisher.ts';
+import { sweepClaims } from '../lambdas/sweep/sweep-claims.ts';
+import { ClaimReader } from '../reading/claim-reader.ts';
 import type { PageLinks } from '../runtime/settings.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../runtime/telemetry.ts';
 import { dynamoClient, storeOn } from '../storage/client.ts';
@@ -96,28 +100,30 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const client = dynamoClient(engine.endpoint);
   try {
     await createTables(client, tables);
-    const changes = await headChanges(options.engine, client, tables.heads, telemetry);
+    const changes = await changesOf(options.engine, client, tables.heads, telemetry);
     const store = storeOn(client, tables);
     await createTable(client, registrationsTableDefinition(TRUST_TABLE));
     const trust = new RegistrationStore(client, TRUST_TABLE);
     await createTable(client, poolsTableDefinition(POOLS_TABLE));
     const pools = new PoolStore(client, POOLS_TABLE);
     await createTable(client, claimsTableDefinition(CLAIMS_TABLE));
+    const claimChanges = await changesOf(options.engine, client, CLAIMS_TABLE, telemetry);
     const ledgers = new LedgerStore(client, { name: CLAIMS_TABLE, shards: tables.shards });
     const access = await openAccess(options.access, trust, telemetry);
     const { firstAdminToken } = access;
     const bus = new LocalBus();
     const waiters = new ChangeSignal();
     const { maxFutureSkewMs, catalogue = BUILT_IN_CATALOGUE, membership = DEFAULT_MEMBERSHIP } = options;
+    const claimSettings = {
+      maxClockAheadMs: maxFutureSkewMs ?? MAX_CLOCK_AHEAD_MS,
+      retireAfterMs: membership.retireAfterMs,
+    };
     const app = localApp({
       store,
       trust,
       pools,
       ledgers,
-      claimSettings: {
-        maxClockAheadMs: maxFutureSkewMs ?? MAX_CLOCK_AHEAD_MS,
-        retireAfterMs: (options.membership ?? DEFAULT_MEMBERSHIP).retireAfterMs,
-      },
+      claimSettings,
       catalogue,
       access,
       loopback: isLoopback(options.host),
@@ -134,11 +140,14 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const publisher = new EventPublisher(events, 'default');
     const announceRefreshes = options.announceRefreshes ?? false;
     changes.start(announcer({ publisher, telemetry, announceRefreshes, now: Date.now }), telemetry);
-    const sweeper = startSweepTimer(
-      { heads: store.heads, shards: tables.shards, telemetry },
-      membership,
-      options.sweepEveryMs ?? SWEEP_EVERY_MS,
-    );
+    claimChanges.start(claimAnnouncer({ publisher, telemetry, now: Date.now }), telemetry);
+    const { heads } = store;
+    const { shards } = tables;
+    const reader = new ClaimReader(store, ledgers, telemetry, claimSettings);
+    const sweeper = startSweepTimer(async () => {
+      await sweep({ heads, shards, telemetry }, membership, Date.now());
+      await sweepClaims({ ledgers, reader, heads, shards, telemetry }, Date.now);
+    }, options.sweepEveryMs ?? SWEEP_EVERY_MS);
     return {
       url: httpUrl(options.host, server.port),
       ...(firstAdminToken === undefined ? {} : { firstAdminToken }),
@@ -147,7 +156,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
         await sweeper.stop();
         // Listeners go first: their answers have no end of their own to wait for.
         bus.close();
-        await changes.stop();
+        await Promise.all([changes.stop(), claimChanges.stop()]);
         events.destroy();
         await server.close();
         await busServer.close();
@@ -184,7 +193,7 @@ async function startEngine(engine: Engine): Promise<{ endpoint: string; close():
   }
 }
 
-function headChanges(
+function changesOf(
   engine: Engine,
   client: DynamoDBClient,
   table: string,

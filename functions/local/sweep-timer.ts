@@ -1,7 +1,5 @@
-/** Calls the sweeper, as a schedule does in AWS. */
+/** Calls the sweepers, as schedules do in AWS. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Membership } from '../core/membership.ts';
-import { type SweepDeps, sweep } from '../lambdas/expire/sweep.ts';
 
 export const SWEEP_EVERY_MS = 30_000;
 
@@ -14,15 +12,16 @@ export interface SweepTimer {
 /**
  * Sweeps again and again, one sweep at a time. The first comes after a pause: while the service
  * was down nobody could push, and agents that are alive push before it.
+ *
+ * @param sweep does not throw: a shard that fails is in the log, and the next sweep tries it again
  */
-export function startSweepTimer(deps: SweepDeps, membership: Membership, everyMs: number): SweepTimer {
+export function startSweepTimer(sweep: () => Promise<unknown>, everyMs: number): SweepTimer {
   const stopping = new AbortController();
   const run = async (): Promise<void> => {
     for (;;) {
       await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      // A shard that fails is in the log; the next sweep tries it again.
-      await sweep(deps, membership, Date.now());
+      await sweep();
     }
   };
   const running = run();

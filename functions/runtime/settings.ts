@@ -110,6 +110,8 @@ export function claimsFromEnvironment(environment: NodeJS.ProcessEnv): ClaimsFro
 export interface NotifySettings {
   readonly busName: string;
   readonly announceRefreshes: boolean;
+  /** The table whose records are of claims. */
+  readonly claimsTable: string;
 }
 
 /** @throws Error that names the variable which is missing or wrong */
@@ -117,6 +119,7 @@ export function notifyFromEnvironment(environment: NodeJS.ProcessEnv): NotifySet
   return {
     busName: required(environment, 'EVENT_BUS_NAME'),
     announceRefreshes: onOrOff(environment, 'ANNOUNCE_REFRESHES'),
+    claimsTable: required(environment, 'CLAIMS_TABLE'),
   };
 }
 

@@ -14,6 +14,7 @@ const UNITS = {
   Count: MetricUnit.Count,
   Seconds: MetricUnit.Seconds,
   Milliseconds: MetricUnit.Milliseconds,
+  Bytes: MetricUnit.Bytes,
 } as const satisfies Readonly<Record<GaugeUnit, string>>;
 
 /** The fields that the local service's lines have, and the trace, so that one query reads both. */

@@ -15,7 +15,7 @@ export interface Telemetry {
   gauge(metric: string, value: number, unit: GaugeUnit, dimensions?: Readonly<Record<string, string>>): void;
 }
 
-export type GaugeUnit = 'Count' | 'Seconds' | 'Milliseconds';
+export type GaugeUnit = 'Count' | 'Seconds' | 'Milliseconds' | 'Bytes';
 
 const requests = new AsyncLocalStorage<string>();
 

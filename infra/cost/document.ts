@@ -1,6 +1,18 @@
 /** docs/cost.md, from the measured units and the model. */
 import { table } from '../reference.ts';
-import { type Bill, HABITS, monthlyBill, naiveBill, PARTS, PRICES, total, type Units } from './model.ts';
+import {
+  type Bill,
+  CLAIM_UNITS,
+  claimSweepBill,
+  claimsBill,
+  HABITS,
+  monthlyBill,
+  naiveBill,
+  PARTS,
+  PRICES,
+  total,
+  type Units,
+} from './model.ts';
 
 const FLEETS = [10, 100, 1_000, 10_000];
 
@@ -58,6 +70,14 @@ CPU times are of the machine that measured them, not of Lambda's ARM processors;
 counted. Not in it: the body that is written again twice a day though nothing changed, data that consumers of
 events move, and AWS support. The sample is small; the larger a snapshot, the more the naive design pays for it,
 while a push without new content stays at one unit written.
+
+## Claims
+
+A push pays nothing for claims. A claim that is accepted, confirmed and fulfilled takes ${CLAIM_UNITS.read} units read and ${CLAIM_UNITS.write} written
+while at most four are live in its cluster; a ledger of 64 takes up to 48. With requests and events, one claim a second
+all month is ${dollars(claimsBill(1))}. Capacity, fit and plan read one unit more for each shard and, of each cluster
+with live claims, its head. The sweeper reads each shard every minute and, of each cluster with live claims, the head and
+any new content: ${dollars(claimSweepBill(0, units.storedBytes))} with no claims, ${dollars(claimSweepBill(100, units.storedBytes))} with claims live in 100 clusters all the time.
 
 ## What to turn
 

@@ -67,9 +67,33 @@ export const HABITS = {
   contentLifeS: 24 * 3_600,
   shards: 8,
   /** Ours, of the functions, on the dashboard. */
-  metrics: 20,
-  alarms: 8,
+  metrics: 32,
+  alarms: 10,
 } as const;
+
+/**
+ * DynamoDB's units of a claim that is accepted, confirmed and ends by itself, with up to four live in its cluster, as
+ * the tests of claims count them: three writes of the ledger, each after reads of ledger and head.
+ */
+export const CLAIM_UNITS = { read: 6, write: 3 } as const;
+
+/** Dollars a month of so many claims a second: their requests, units and events. */
+export function claimsBill(claimsPerSecond: number): number {
+  const claims = claimsPerSecond * SECONDS_OF_MONTH;
+  const units = CLAIM_UNITS.read * PRICES.readUnit + CLAIM_UNITS.write * PRICES.writeUnit;
+  return (
+    claims * (units + 2 * (PRICES.httpRequest + HABITS.grantReadUnits * PRICES.readUnit) + 3 * PRICES.event)
+  );
+}
+
+/** Dollars a month of the claims' sweeper, with claims live in so many clusters all the time. */
+export function claimSweepBill(clusters: number, storedBytes: number): number {
+  const sweeps = SECONDS_OF_MONTH / 60;
+  // Each shard is a query; of each ledger with claims the head is read, and its content if a push changed it meanwhile.
+  const contentUnits = Math.ceil(storedBytes / READ_UNIT_BYTES) / 2;
+  const reads = HABITS.shards + clusters * (1 + contentUnits);
+  return lambda(sweeps, HABITS.syncWaitMs) + sweeps * reads * PRICES.readUnit;
+}
 
 const SECONDS_OF_MONTH = 30 * 24 * 3_600;
 const READ_UNIT_BYTES = 4_096;

@@ -246,12 +246,22 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:DescribeStream on Heads stream',
     'dynamodb:GetRecords on Heads stream',
     'dynamodb:GetShardIterator on Heads stream',
+    'dynamodb:DescribeStream on Claims stream',
+    'dynamodb:GetRecords on Claims stream',
+    'dynamodb:GetShardIterator on Claims stream',
     'dynamodb:ListStreams on *',
     'events:PutEvents on Bus',
     // Lambda sends what the function gave up on, in its name.
     'sqs:GetQueueAttributes on DeadLetters',
     'sqs:GetQueueUrl on DeadLetters',
     'sqs:SendMessage on DeadLetters',
+  ],
+  sweep: [
+    'dynamodb:GetItem on Heads',
+    'dynamodb:BatchGetItem on Bodies',
+    'dynamodb:Query on Claims',
+    'dynamodb:PutItem on Claims',
+    'dynamodb:DeleteItem on Claims',
   ],
   expire: ['dynamodb:DeleteItem on Heads', 'dynamodb:PutItem on Heads', 'dynamodb:Query on Heads'],
 };
@@ -272,7 +282,9 @@ function policyOf(of: Template, name: string): readonly Statement[] {
 function allowed(statements: readonly Statement[]): readonly string[] {
   return statements
     .flatMap(({ Action, Resource }) =>
-      [Action].flat().map((action) => `${action} on ${resourceName(Resource)}`),
+      [Action]
+        .flat()
+        .flatMap((action) => [Resource].flat().map((resource) => `${action} on ${resourceName(resource)}`)),
     )
     .sort();
 }
@@ -568,6 +580,8 @@ describe('the operator', () => {
     'DeadLetters',
     'OldestSnapshot',
     'HeadsUnreadable',
+    'ClaimsBroken',
+    'ClaimsExpiredConfirmed',
     'BodiesMissing',
   ])('has an alarm %s, which says what it means', (id) => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
@@ -598,6 +612,7 @@ describe('the operator', () => {
       'Do agents get through?',
       'Do schedulers get answers?',
       'Is change told?',
+      'Do claims come true?',
     ]) {
       expect(body).toContain(request);
     }
@@ -636,6 +651,7 @@ describe('the operator', () => {
       'resource-map-blue-access': 0,
       'resource-map-blue-about': 0,
       'resource-map-blue-expire': 0,
+      'resource-map-blue-sweep': 0,
       'resource-map-blue-notify': undefined,
     });
     other.template.allResourcesProperties('AWS::CloudWatch::Alarm', { ActionsEnabled: false });
@@ -717,11 +733,13 @@ describe('the template', () => {
       ...[...ROUTES, 'default'].map(() => 'AwsSolutions-APIG4 every route'),
       'AwsSolutions-IAM5 About/Role',
       'AwsSolutions-IAM5 Access/Role',
+      'AwsSolutions-IAM5 ClaimSweeper/Role',
       'AwsSolutions-IAM5 Expire/Role',
       'AwsSolutions-IAM5 Map/Role',
       'AwsSolutions-IAM5 Notify/Role',
       'AwsSolutions-IAM5 Plan/Role',
       'AwsSolutions-IAM5 Push/Role',
+      'AwsSolutions-IAM5 Sweep/Role',
       'AwsSolutions-IAM5 Sweeper/Role',
       'AwsSolutions-IAM5 Wait/Role',
       'AwsSolutions-SQS3 DeadLetters/Queue',

@@ -12,7 +12,7 @@ import type { EventPublisher } from './publisher.ts';
 import { spansOf } from './span.ts';
 
 export interface AnnounceDeps {
-  readonly publisher: EventPublisher;
+  readonly publisher: Pick<EventPublisher, 'publish'>;
   readonly telemetry: Telemetry;
   /** Whether to tell of pushes that changed nothing but counter and time. */
   readonly announceRefreshes: boolean;
@@ -29,40 +29,57 @@ export function announcer({ publisher, telemetry, announceRefreshes, now }: Anno
     const changes = announcementsOf(moves, Records, announceRefreshes);
     const reported = await deliver(publisher, changes.announcements);
 
-    const poison = [...unreadable, ...changes.unreadable, ...reported.refused];
-    for (const { clusterId, message, cause } of poison) {
-      telemetry.error('change unreadable', { clusterId, reason: message, cause });
-    }
-    const poisonReported = await deliver(
-      publisher,
-      poison.map((error) => ({ event: unreadableEvent(error, new Date(now())), record: error.record })),
+    const poison = [...unreadable, ...changes.unreadable];
+    const response = await settle(
+      { publisher, telemetry, now },
+      changes.announcements.length,
+      reported,
+      poison,
     );
-
-    const failed = [...reported.failed, ...poisonReported.failed, ...poisonReported.refused];
-    for (const { clusterId, message } of failed) {
-      telemetry.warn('event not sent, trying again', { clusterId, reason: message });
-    }
-    telemetry.count(
-      'EventsSent',
-      changes.announcements.length - reported.failed.length - reported.refused.length,
-    );
-    telemetry.count('EventsFailed', failed.length);
-    telemetry.count('ChangesUnreadable', poison.length);
     // The time from a change to its event, of the change that waited longest.
     const oldestMs = Math.min(...moves.map((move) => move.atMs));
     if (moves.length > 0) telemetry.gauge('NotifyLag', Math.max(0, now() - oldestMs), 'Milliseconds');
-
-    return { batchItemFailures: sequenceNumbers(failed).map((itemIdentifier) => ({ itemIdentifier })) };
+    return response;
   };
 }
 
+/**
+ * Reports what cannot be told, counts, and gives back to the stream what did not get through.
+ *
+ * @param sent events that were to be sent
+ */
+export async function settle(
+  { publisher, telemetry, now }: Omit<AnnounceDeps, 'announceRefreshes'>,
+  sent: number,
+  reported: Undelivered,
+  unreadable: readonly UndeliverableRecordError[],
+): Promise<DynamoDBBatchResponse> {
+  const poison = [...unreadable, ...reported.refused];
+  for (const { clusterId, message, cause } of poison) {
+    telemetry.error('change unreadable', { clusterId, reason: message, cause });
+  }
+  const poisonReported = await deliver(
+    publisher,
+    poison.map((error) => ({ event: unreadableEvent(error, new Date(now())), record: error.record })),
+  );
+
+  const failed = [...reported.failed, ...poisonReported.failed, ...poisonReported.refused];
+  for (const { clusterId, message } of failed) {
+    telemetry.warn('event not sent, trying again', { clusterId, reason: message });
+  }
+  telemetry.count('EventsSent', sent - reported.failed.length - reported.refused.length);
+  telemetry.count('EventsFailed', failed.length);
+  telemetry.count('ChangesUnreadable', poison.length);
+  return { batchItemFailures: sequenceNumbers(failed).map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
 /** An event, and the record from which the stream must start again where it does not get through. */
-interface Announcement {
+export interface Announcement {
   readonly event: OutgoingEvent;
   readonly record: DynamoDBRecord;
 }
 
-interface Undelivered {
+export interface Undelivered {
   readonly failed: readonly UndeliverableRecordError[];
   readonly refused: readonly UndeliverableRecordError[];
 }
@@ -107,8 +124,8 @@ function announcementsOf(
   return { announcements, unreadable };
 }
 
-async function deliver(
-  publisher: EventPublisher,
+export async function deliver(
+  publisher: Pick<EventPublisher, 'publish'>,
   announcements: readonly Announcement[],
 ): Promise<Undelivered> {
   const deliveries = await publisher.publish(announcements.map(({ event }) => event));

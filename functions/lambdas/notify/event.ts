@@ -21,7 +21,16 @@ export type DetailType =
   | 'Cluster Refreshed'
   | 'Cluster Omitted'
   | 'Cluster Returned'
-  | 'Cluster Change Unreadable';
+  | 'Cluster Change Unreadable'
+  | ClaimDetailType;
+
+export type ClaimDetailType =
+  | 'Claim Accepted'
+  | 'Claim Confirmed'
+  | 'Claim Fulfilled'
+  | 'Claim Released'
+  | 'Claim Expired'
+  | 'Claim Broken';
 
 /** An event that is to be sent. */
 export interface OutgoingEvent {

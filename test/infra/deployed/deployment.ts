@@ -20,14 +20,7 @@ import { jsonLinesTelemetry } from '../../../functions/runtime/telemetry.ts';
 import { FUNCTION_NAMES, type FunctionName } from '../../../infra/functions.ts';
 import { localClient } from '../../engines/dynamodb-local.ts';
 import { passes } from '../event-pattern.ts';
-import {
-  type Assembly,
-  onlyResource,
-  type Physical,
-  type Resource,
-  resolve,
-  resourcesOf,
-} from './assembly.ts';
+import { type Assembly, type Physical, type Resource, resolve, resourcesOf } from './assembly.ts';
 import { type HttpFront, startHttpFront } from './http-front.ts';
 import { LambdaProcess } from './lambda-process.ts';
 import { type AwsCall, tapWire, type WireTap } from './wire-tap.ts';
@@ -43,14 +36,14 @@ export interface Deployment {
   /** Of the HTTP API. */
   readonly url: string;
   readonly dynamo: DynamoDBClient;
-  readonly tables: { readonly heads: string; readonly contents: string };
+  readonly tables: { readonly heads: string; readonly contents: string; readonly claims: string };
   /** What is on the bus, in order. */
   readonly events: readonly BusEvent[];
   /** Records that the stream gave, and those that the filter let through to notify. */
   readonly stream: { readonly records: number; readonly reported: number };
   readonly functions: ReadonlyMap<FunctionName, DeployedFunction>;
-  /** One call of the schedule. */
-  runSchedule(): Promise<unknown>;
+  /** One call of the schedule of that function. */
+  runSchedule(of: 'expire' | 'sweep'): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -90,8 +83,12 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
     const front = await startFront(assembly, functions);
     closing.push(front.close);
     const stream = { records: 0, reported: 0 };
-    const reader = startFeed(options, tables.heads, dynamo, named(functions, 'notify').lambda, stream);
-    closing.push(() => reader.stop());
+    for (const [logicalId, mapping] of resourcesOf(assembly, 'AWS::Lambda::EventSourceMapping')) {
+      const table = physical.ref(logicalIdOf(mapping.Properties.EventSourceArn));
+      const counts = logicalId.includes('Claims') ? { records: 0, reported: 0 } : stream;
+      const reader = startFeed(options, mapping, table, dynamo, named(functions, 'notify').lambda, counts);
+      closing.push(() => reader.stop());
+    }
     return {
       url: front.url,
       dynamo,
@@ -99,10 +96,13 @@ export async function deploy(options: DeploymentOptions): Promise<Deployment> {
       events: bus.events,
       stream,
       functions,
-      runSchedule: () => {
-        const schedule = onlyResource(assembly, 'AWS::Scheduler::Schedule');
-        const target = schedule.Properties.Target as { Arn: unknown; Input: string };
-        return byLogicalId(functions, logicalIdOf(target.Arn)).lambda.invoke(JSON.parse(target.Input));
+      runSchedule: (of) => {
+        const { logicalId, lambda } = named(functions, of);
+        const [target] = resourcesOf(assembly, 'AWS::Scheduler::Schedule')
+          .map(([, { Properties }]) => Properties.Target as { Arn: unknown; Input: string })
+          .filter(({ Arn }) => logicalIdOf(Arn) === logicalId);
+        if (target === undefined) throw new Error(`No schedule calls ${of}.`);
+        return lambda.invoke(JSON.parse(target.Input));
       },
       close,
     };
@@ -169,11 +169,12 @@ async function createTables(
     );
     if (logicalId.includes('Heads')) names.heads = TableName;
     if (logicalId.includes('Bodies')) names.contents = TableName;
+    if (logicalId.includes('Claims')) names.claims = TableName;
   }
-  const { heads, contents } = names;
-  if (heads === undefined || contents === undefined)
-    throw new Error('The template lacks the tables of heads and contents.');
-  return { heads, contents };
+  const { heads, contents, claims } = names;
+  if (heads === undefined || contents === undefined || claims === undefined)
+    throw new Error('The template lacks the tables of heads, contents and claims.');
+  return { heads, contents, claims };
 }
 
 function functionResource(assembly: Assembly, name: FunctionName): readonly [string, Resource] {
@@ -225,13 +226,13 @@ function startFront(assembly: Assembly, functions: Deployment['functions']): Pro
 }
 
 function startFeed(
-  { assembly, dynamoEndpoint }: DeploymentOptions,
+  { dynamoEndpoint }: DeploymentOptions,
+  mapping: Resource,
   table: string,
   dynamo: DynamoDBClient,
   notify: LambdaProcess,
   counts: { records: number; reported: number },
 ): StreamReader {
-  const mapping = onlyResource(assembly, 'AWS::Lambda::EventSourceMapping');
   const { Filters } = mapping.Properties.FilterCriteria as { Filters: readonly { Pattern: string }[] };
   const filters = Filters.map(({ Pattern }) => JSON.parse(Pattern));
   return startStreamReader({
@@ -248,7 +249,10 @@ function startFeed(
       counts.records += Records.length;
       counts.reported += reported.length;
       if (reported.length === 0) return { batchItemFailures: [] };
-      return (await notify.invoke({ Records: reported })) as DynamoDBBatchResponse;
+      // As Lambda has it, and DynamoDB Local's records do not.
+      const eventSourceARN = `arn:aws:dynamodb:us-east-1:111122223333:table/${table}/stream/label`;
+      const event = { Records: reported.map((record) => ({ ...record, eventSourceARN })) };
+      return (await notify.invoke(event)) as DynamoDBBatchResponse;
     },
   });
 }

@@ -9,7 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  DeleteItemCommand,
+  GetItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newToken, tokenDigest } from '../../../functions/auth/static-token.ts';
@@ -299,6 +304,38 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     ]);
     await held.release({ neverStarted: true });
     expect(await claimed()).toBe(0n);
+    expect(await reported('Claim Accepted', EKS)).toMatchObject({
+      jobId: 'training',
+      owner: held.claim.owner,
+    });
+    expect(await reported('Claim Confirmed', EKS)).toMatchObject({ previousState: 'CLAIM_STATE_HELD' });
+    expect(await reported('Claim Released', EKS)).toMatchObject({ id: held.claim.id });
+  });
+
+  test('write down that a claim expired, when the schedule calls, and tell it', async () => {
+    const claims = createClaimClient({ baseUrl: deployment.url, token: tokens.get('scheduler') ?? '' });
+    const { claim } = await claims.claim(EKS, {
+      jobId: 'forgotten',
+      ranks: [{ podRequirements: [{ acceleratorCount: 1 }] }],
+      ttl: { seconds: 5n },
+    });
+    // The empty ledger of a cluster that was retired.
+    const gone = { shard: { S: String(shardOf('gone', SHARDS)) }, clusterId: { S: 'gone' } };
+    await deployment.dynamo.send(
+      new PutItemCommand({ TableName: deployment.tables.claims, Item: { ...gone, version: { N: '1' } } }),
+    );
+    await sleep(5_100);
+    expect(await deployment.runSchedule('sweep')).toMatchObject({
+      live: 0,
+      recorded: 1,
+      removed: 1,
+      failedShards: [],
+    });
+    expect(await reported('Claim Expired', EKS)).toMatchObject({
+      id: claim.id,
+      previousState: 'CLAIM_STATE_HELD',
+      jobId: 'forgotten',
+    });
   });
 
   test('omit a cluster on demand, tell it, and take it back', async () => {
@@ -311,7 +348,11 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
 
   test('sweep out a cluster that fell silent, when the schedule calls, and no other', async () => {
     await age('kops', 'receivedAt', 31_000);
-    expect(await deployment.runSchedule()).toMatchObject({ newlyOmitted: ['kops'], included: 2, omitted: 1 });
+    expect(await deployment.runSchedule('expire')).toMatchObject({
+      newlyOmitted: ['kops'],
+      included: 2,
+      omitted: 1,
+    });
     expect(await reported('Cluster Omitted', 'kops')).toMatchObject({
       reason: 'silent',
       logicalCounter: '5',
@@ -321,7 +362,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
 
   test('retire a cluster that stays away, and still hold its counters', async () => {
     await age('kops', 'omittedAt', 3_601_000);
-    expect(await deployment.runSchedule()).toMatchObject({ retired: ['kops'], omitted: 0 });
+    expect(await deployment.runSchedule('expire')).toMatchObject({ retired: ['kops'], omitted: 0 });
     await expect(client.cluster('kops')).rejects.toThrow('cluster_not_found');
     const late = await snapshotOf('kops-l4-t3', { clusterId: 'kops', counter: 4n });
     await expect(agent('kops').push(late)).rejects.toMatchObject({

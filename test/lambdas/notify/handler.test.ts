@@ -20,7 +20,11 @@ describe('The notify function', () => {
   });
 
   const load = async (environment: Record<string, string>): Promise<StreamHandler> => {
-    for (const [name, value] of Object.entries({ EVENTBRIDGE_ENDPOINT: bus.endpoint, ...environment })) {
+    for (const [name, value] of Object.entries({
+      EVENTBRIDGE_ENDPOINT: bus.endpoint,
+      CLAIMS_TABLE: 'Claims',
+      ...environment,
+    })) {
       vi.stubEnv(name, value);
     }
     return (await import('../../../functions/lambdas/notify/handler.ts')).handler;
