@@ -35,6 +35,8 @@ export interface Settings {
   readonly retireAfter: number;
   /** How far ahead of the service's clock a snapshot may have been collected. */
   readonly maxClockAheadSeconds: number;
+  /** Accelerators that the claims of one owner may hold in one cluster; absent: no bound. */
+  readonly maxOwnerAccelerators?: number;
   /** Whether a push that changed nothing but counter and time is told as well. */
   readonly announceRefreshes: boolean;
   /** Requests of agents and of schedulers that API Gateway lets through in a second; bursts may be twice that. */
@@ -162,6 +164,10 @@ export const SETTINGS = {
   fleetMetrics: flag('`true` has CloudWatch metrics by model and region: see [monitoring.md](monitoring.md)'),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
   archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
+  maxOwnerAccelerators: optional(
+    'accelerators that the claims of one owner may hold in one cluster; no bound if not set',
+    integer(0, '', 1, 1_000_000),
+  ),
   instanceTypes: optional(
     'a JSON file with capacity and cores of instance types, for bundles: see [bundles.md](bundles.md)',
     catalogueFile(),
@@ -238,6 +244,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
   const instanceTypes = value('instanceTypes');
   const alarmEmail = value('alarmEmail');
   const adminTokenSha256 = value('adminTokenSha256');
+  const maxOwnerAccelerators = value('maxOwnerAccelerators');
   const pushConcurrency = value('pushConcurrency');
   const waitConcurrency = value('waitConcurrency');
   const page = pageOf(value('oidcIssuer'), value('oidcClientId'), value('grafanaUrl'));
@@ -264,6 +271,7 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
     page,
+    ...(maxOwnerAccelerators === undefined ? {} : { maxOwnerAccelerators }),
     ...(pushConcurrency === undefined ? {} : { pushConcurrency }),
     ...(waitConcurrency === undefined ? {} : { waitConcurrency }),
     ...(instanceTypes === undefined ? {} : { instanceTypes }),

@@ -135,6 +135,9 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
         CLAIMS_TABLE: data.tables.claims.tableName,
         MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds),
         RETIRE_AFTER_SECONDS: String(settings.retireAfter),
+        ...(settings.maxOwnerAccelerators === undefined
+          ? {}
+          : { MAX_OWNER_ACCELERATORS: String(settings.maxOwnerAccelerators) }),
         ...(settings.instanceTypes === undefined ? {} : { INSTANCE_TYPES_FILE: CATALOGUE_FILE }),
       };
     case 'access':

@@ -102,6 +102,9 @@ export function claimsFromEnvironment(environment: NodeJS.ProcessEnv): ClaimsFro
     settings: {
       maxClockAheadMs: maxFutureSkewFromEnvironment(environment),
       retireAfterMs: seconds(environment, 'RETIRE_AFTER_SECONDS') * 1_000,
+      ...(environment.MAX_OWNER_ACCELERATORS === undefined
+        ? {}
+        : { maxOwnerAccelerators: positiveInteger(environment, 'MAX_OWNER_ACCELERATORS') }),
     },
   };
 }

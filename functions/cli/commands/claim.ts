@@ -189,6 +189,7 @@ function requestOf(options: CreateOptions): MessageInitShape<typeof ClaimRequest
       'Give --chains or --chain-id, not both: as many chains are claimed as there are ids.',
     );
   }
+  // --eligible says what holds for every claim: it is only where new work may be placed.
   for (const name of ['provider', 'region', 'site'] as const) {
     if (options[name].length > 0) {
       throw new UsageError(`A claim is in the cluster that --cluster names; leave --${name} out.`);
