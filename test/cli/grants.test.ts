@@ -71,9 +71,9 @@ describe('What is wrong with a registration or a token', () => {
       'agent',
     );
     expect(stderr.split('\n')).toEqual([
-      '[invalid_grant_request] The registration cannot be made:',
+      '[invalid_grant_request] The service rejects these options:',
       '  reject missing_value --cluster: The cluster id is missing; an agent is that of one cluster.',
-      '  reject invalid_value --issuer: The issuer is "http://issuer", from which no keys can be fetched; it must be an https URL without user name, or the keys be given with --jwks or --jwks-uri.',
+      '  reject invalid_value --issuer: The issuer is "http://issuer", from which no keys can be fetched; it must be an https URL without user name, or the registration must say where the keys are.',
       '',
     ]);
     expect(code).toBe(1);

@@ -115,7 +115,7 @@ describe('A registration', () => {
       'The id is set by the service; leave it out.',
       'The created by is set by the service; leave it out.',
       'The cluster id is "..", which the path of a URL cannot carry; choose another id.',
-      'The issuer is "http://issuer.example", from which no keys can be fetched; it must be an https URL without user name, or the keys be given as jwks or jwks_uri.',
+      'The issuer is "http://issuer.example", from which no keys can be fetched; it must be an https URL without user name, or the registration must say where the keys are.',
     ]);
   });
 
