@@ -113,12 +113,28 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
     },
     {
       id: 'TableThrottles',
-      metric: sum('Throttled requests', tableThrottles(data, FIVE_MINUTES)),
+      // An alarm adds up ten metrics at most, so the table of bundles has one of its own.
+      metric: sum(
+        'Throttled requests',
+        tableThrottles(data, FIVE_MINUTES).filter(([name]) => !name.startsWith('bundles')),
+      ),
       threshold: 10,
       periods: 2,
       means:
         'DynamoDB turns requests away. A table on demand doubles within half an hour; if this lasts, ' +
         "many clusters may share too few shards, or the account's table quota is reached.",
+    },
+    {
+      id: 'BundleTableThrottles',
+      metric: sum(
+        'Throttled requests for bundles',
+        tableThrottles(data, FIVE_MINUTES).filter(([name]) => name.startsWith('bundles')),
+      ),
+      threshold: 10,
+      periods: 2,
+      means:
+        'DynamoDB turns requests to the table of bundles away, so that bundles are placed late. All of them are in ' +
+        'one partition: delete those that nobody needs, or have fewer clients list them.',
     },
     {
       id: 'NotifyLag',
@@ -187,6 +203,30 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
       means:
         'A confirmed claim ended and its chains never showed: a decision that was handed over did not come true. The ' +
         'event Claim Expired names owner and job; look at whatever starts work there.',
+    },
+    {
+      id: 'GoldBundlesUnplaced',
+      metric: ownMetric(settings.stage, 'GoldBundlesUnplaced', 'plan', {
+        statistic: 'Maximum',
+        period: FIVE_MINUTES,
+      }),
+      threshold: 1,
+      periods: 3,
+      means:
+        'A gold bundle has had no place for a quarter of an hour. GET /v1/bundles?band=gold&phase=pending names it ' +
+        'with the reason in numbers: add nodes, widen its pool, or delete what is worth less.',
+    },
+    {
+      id: 'BundlesStuckDeleting',
+      metric: ownMetric(settings.stage, 'BundleDeletingAge', 'plan', {
+        statistic: 'Maximum',
+        period: FIVE_MINUTES,
+      }),
+      threshold: Duration.hours(1).toMilliseconds(),
+      periods: 3,
+      means:
+        'A bundle has been in deleting for an hour: something of it still runs, or its cluster is silent. ' +
+        'GET /v1/bundles?state=deleting says where; an admin removes it with DELETE and force=true.',
     },
     {
       id: 'BodiesMissing',

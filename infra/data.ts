@@ -2,6 +2,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
+import { BUNDLES_KEY } from '../functions/storage/bundles.ts';
 import { CLAIMS_KEY } from '../functions/storage/ledgers.ts';
 import { POOLS_KEY } from '../functions/storage/pools.ts';
 import { REGISTRATIONS_KEY, REGISTRATIONS_TTL } from '../functions/storage/registrations.ts';
@@ -48,6 +49,13 @@ export class Data extends Construct {
         partitionKey: { name: CLAIMS_KEY.partition, type: AttributeType.STRING },
         sortKey: { name: CLAIMS_KEY.sort, type: AttributeType.STRING },
         // Both images: an event says what a claim was before.
+        stream: StreamViewType.NEW_AND_OLD_IMAGES,
+      }),
+      bundles: new Table(this, 'Bundles', {
+        ...kept,
+        partitionKey: { name: BUNDLES_KEY.partition, type: AttributeType.STRING },
+        sortKey: { name: BUNDLES_KEY.sort, type: AttributeType.STRING },
+        // Both images: an event says what a bundle was before.
         stream: StreamViewType.NEW_AND_OLD_IMAGES,
       }),
       pools: new Table(this, 'Pools', {

@@ -7,7 +7,7 @@
 export type FunctionName = keyof typeof FUNCTIONS;
 
 /** A table of {@link Data}. */
-export type TableName = 'heads' | 'bodies' | 'trust' | 'pools' | 'claims';
+export type TableName = 'heads' | 'bodies' | 'trust' | 'pools' | 'claims' | 'bundles';
 
 export interface FunctionDefinition {
   /** The file that exports `handler`, from the root of the project. */
@@ -75,6 +75,7 @@ export const FUNCTIONS = {
       trust: ['dynamodb:GetItem'],
       pools: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
       claims: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem'],
+      bundles: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem', 'dynamodb:DeleteItem'],
     },
   },
   notify: {

@@ -2,6 +2,7 @@
 import { type App, CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
 import { Alarms } from './alarms.ts';
+import { BundleRounds } from './bundle-rounds.ts';
 import type { Bundle } from './bundling.ts';
 import { CATALOGUE_FILE } from './catalogue-file.ts';
 import { ChangeFeed, DeadLetters } from './change-feed.ts';
@@ -69,6 +70,7 @@ export class ResourceMapStack extends Stack {
       sweeper: functions.sweep,
       deadLetters,
     });
+    new BundleRounds(this, 'BundleRounds', { ...settings, plan: functions.plan, deadLetters });
     const front = new HttpFront(this, 'Http', { settings, functions });
     const alarms = new Alarms(this, 'Alarms', { settings, front, functions, data, deadLetters });
     new OperatorDashboard(this, 'Dashboard', { settings, front, functions, data, deadLetters, alarms });
@@ -83,6 +85,7 @@ export class ResourceMapStack extends Stack {
     this.#output('TrustTable', data.tables.trust.tableName, 'The table of who may use the service');
     this.#output('PoolsTable', data.tables.pools.tableName, 'The table of configured pools');
     this.#output('ClaimsTable', data.tables.claims.tableName, 'The table of claims');
+    this.#output('BundlesTable', data.tables.bundles.tableName, 'The table of stored bundles');
     this.#output('AlarmTopic', alarms.topic.topicArn, 'The topic to which alarms go');
     if (front.domain !== undefined) {
       this.#output(
@@ -133,6 +136,7 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
         ...trust,
         POOLS_TABLE: data.tables.pools.tableName,
         CLAIMS_TABLE: data.tables.claims.tableName,
+        BUNDLES_TABLE: data.tables.bundles.tableName,
         MAX_CLOCK_AHEAD_SECONDS: String(settings.maxClockAheadSeconds),
         RETIRE_AFTER_SECONDS: String(settings.retireAfter),
         ...(settings.maxOwnerAccelerators === undefined

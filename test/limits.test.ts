@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import * as storedBundles from '../functions/core/bundle/live/limits.ts';
 import * as bundle from '../functions/core/bundle/model/limits.ts';
 import * as fit from '../functions/core/capacity/fit/limits.ts';
 import * as packing from '../functions/core/capacity/packing/limits.ts';
@@ -18,6 +19,7 @@ const AREAS: readonly (readonly [file: string, heading: string, values: Values])
   ['core/capacity/fit/limits.ts', 'A question whether work fits', fit],
   ['core/capacity/packing/limits.ts', 'The search for a packing', packing],
   ['core/claims/limits.ts', 'A claim', claims],
+  ['core/bundle/live/limits.ts', 'Bundles that are stored', storedBundles],
   ['core/bundle/model/limits.ts', 'A request about bundles', bundle],
   ['storage/limits.ts', 'Pools that are kept', store],
 ];

@@ -17,6 +17,7 @@ const AGENT: Permission = { agent: 'own' };
 /** Whoever decides where work goes, people who look, and admins, who could let themselves in anyway. */
 const READ: Permission = { scheduler: 'all', viewer: 'all', admin: 'all' };
 const ADMIN: Permission = { admin: 'all' };
+const OWNERS: Permission = { scheduler: 'all', admin: 'all' };
 const STATUS: Permission = { agent: 'own', scheduler: 'all', viewer: 'all', admin: 'all' };
 
 const METRICS: Permission = { scheduler: 'all', viewer: 'all', monitor: 'all', admin: 'all' };
@@ -43,6 +44,13 @@ export const PERMISSIONS: ReadonlyMap<string, Permission> = new Map<string, Perm
   ['POST /v1/capacity/fit', READ],
   ['POST /v1/bundles/validate', READ],
   ['POST /v1/bundles/plan', READ],
+  ['GET /v1/bundles', READ],
+  ['GET /v1/bundles/{id}', READ],
+  // Schedulers change their own, which the route checks.
+  ['PUT /v1/bundles/{id}', OWNERS],
+  ['DELETE /v1/bundles/{id}', OWNERS],
+  ['POST /v1/bundles/{id}/stop-time', OWNERS],
+  ['POST /v1/bundles/{id}/copies/{copy}/move', OWNERS],
   ['GET /local/events', READ],
   ['GET /metrics', METRICS],
   ['GET /metrics/capacity', METRICS],

@@ -10,13 +10,16 @@ import type { ChangeSignal } from '../http/wait.ts';
 import { aboutRoutes } from '../lambdas/about/routes.ts';
 import { accessRoutes } from '../lambdas/access/routes.ts';
 import { mapRoutes } from '../lambdas/map/routes.ts';
+import type { BundleKeeper } from '../lambdas/plan/bundle-keeper.ts';
 import { bundleRoutes } from '../lambdas/plan/routes-bundle.ts';
 import { capacityRoutes } from '../lambdas/plan/routes-capacity.ts';
 import { claimRoutes } from '../lambdas/plan/routes-claims.ts';
 import { poolRoutes } from '../lambdas/plan/routes-pools.ts';
+import { storedBundleRoutes } from '../lambdas/plan/routes-stored-bundles.ts';
 import { pushRoutes } from '../lambdas/push/routes.ts';
 import { DEFAULT_CACHE_BYTES, type PageLinks } from '../runtime/settings.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
+import type { BundleStore } from '../storage/bundles.ts';
 import type { Store } from '../storage/commit.ts';
 import type { LedgerStore } from '../storage/ledgers.ts';
 import type { PoolStore } from '../storage/pools.ts';
@@ -32,6 +35,8 @@ export interface LocalAppDeps {
   readonly trust: RegistrationStore;
   readonly pools: PoolStore;
   readonly ledgers: LedgerStore;
+  readonly bundles: BundleStore;
+  readonly keeper: BundleKeeper;
   readonly claimSettings: ClaimSettings & OwnerLimit;
   readonly catalogue: InstanceCatalogue;
   readonly access: Pick<OpenedAccess, 'access' | 'changed'>;
@@ -52,6 +57,8 @@ export function localApp({
   trust,
   pools,
   ledgers,
+  bundles,
+  keeper,
   claimSettings,
   catalogue,
   access,
@@ -76,19 +83,22 @@ export function localApp({
   capacityRoutes(app, { ...common, store, claims });
   claimRoutes(app, { ...common, store, ...claims, changes: waiters });
   bundleRoutes(app, { ...common, store, pools, catalogue, claims: { ...claims, now: common.now } });
+  storedBundleRoutes(app, { ...common, bundles, keeper, changes: waiters });
   poolRoutes(app, { ...common, pools });
   connectRoutes(app);
   eventRoutes(app, bus);
   return app;
 }
 
+/** Paths of POSTs that change something. */
+const WOKEN = /^\/v1\/(?:claims\/|bundles\/[^/]+\/)/;
+
 /** Whoever waits for a change looks at once when this process has made one. */
 function wakeAfterWrites(changes: ChangeSignal): MiddlewareHandler {
   return async (c, next) => {
     await next();
     const { method, path } = c.req;
-    const writes =
-      method === 'PUT' || method === 'DELETE' || (method === 'POST' && path.startsWith('/v1/claims/'));
+    const writes = method === 'PUT' || method === 'DELETE' || (method === 'POST' && WOKEN.test(path));
     if (writes && c.res.ok) changes.notify();
   };
 }

@@ -12,10 +12,12 @@ import { announcer } from '../lambdas/notify/announce.ts';
 import { claimAnnouncer } from '../lambdas/notify/announce-claims.ts';
 import { eventBridgeClient } from '../lambdas/notify/client.ts';
 import { EventPublisher } from '../lambdas/notify/publisher.ts';
+import { BundleKeeper } from '../lambdas/plan/bundle-keeper.ts';
 import { sweepClaims } from '../lambdas/sweep/sweep-claims.ts';
 import { ClaimReader } from '../reading/claim-reader.ts';
 import type { PageLinks } from '../runtime/settings.ts';
 import { jsonLinesTelemetry, type Telemetry } from '../runtime/telemetry.ts';
+import { BundleStore, bundlesTableDefinition } from '../storage/bundles.ts';
 import { dynamoClient, storeOn } from '../storage/client.ts';
 import { createTable, createTables } from '../storage/create-tables.ts';
 import { claimsTableDefinition, LedgerStore } from '../storage/ledgers.ts';
@@ -24,6 +26,7 @@ import { RegistrationStore, registrationsTableDefinition } from '../storage/regi
 import { DEFAULT_SHARDS, type Tables } from '../storage/tables.ts';
 import { localApp } from './app.ts';
 import { openAccess } from './auth.ts';
+import { ROUND_EVERY_MS, startBundleTimer } from './bundle-timer.ts';
 import { putEventsRoutes } from './bus-routes.ts';
 import { startDynalite } from './dynalite.ts';
 import { LocalBus } from './event-bus.ts';
@@ -54,6 +57,8 @@ export interface ServiceOptions {
   readonly announceRefreshes?: boolean;
   /** Milliseconds between two sweeps. */
   readonly sweepEveryMs?: number;
+  /** Milliseconds between two rounds over the stored bundles. */
+  readonly roundEveryMs?: number;
   /** What instance types offer; what is built in, where not given. */
   readonly catalogue?: InstanceCatalogue;
   /** Where people sign in, and where the history is. */
@@ -87,6 +92,8 @@ const POOLS_TABLE = 'Pools';
 
 const CLAIMS_TABLE = 'Claims';
 
+const BUNDLES_TABLE = 'Bundles';
+
 /** As the rule book has it where no setting says otherwise. */
 const MAX_CLOCK_AHEAD_MS = 5 * 60_000;
 
@@ -109,6 +116,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     await createTable(client, claimsTableDefinition(CLAIMS_TABLE));
     const claimChanges = await changesOf(options.engine, client, CLAIMS_TABLE, telemetry);
     const ledgers = new LedgerStore(client, { name: CLAIMS_TABLE, shards: tables.shards });
+    await createTable(client, bundlesTableDefinition(BUNDLES_TABLE));
+    const bundles = new BundleStore(client, BUNDLES_TABLE);
     const access = await openAccess(options.access, trust, telemetry);
     const { firstAdminToken } = access;
     const bus = new LocalBus();
@@ -118,11 +127,23 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       maxClockAheadMs: maxFutureSkewMs ?? MAX_CLOCK_AHEAD_MS,
       retireAfterMs: membership.retireAfterMs,
     };
+    const keeper = new BundleKeeper({
+      store,
+      ledgers,
+      pools,
+      bundles,
+      catalogue,
+      telemetry,
+      settings: claimSettings,
+      now: Date.now,
+    });
     const app = localApp({
       store,
       trust,
       pools,
       ledgers,
+      bundles,
+      keeper,
       claimSettings,
       catalogue,
       access,
@@ -148,12 +169,14 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await sweep({ heads, shards, telemetry }, membership, Date.now());
       await sweepClaims({ ledgers, reader, heads, shards, telemetry }, Date.now);
     }, options.sweepEveryMs ?? SWEEP_EVERY_MS);
+    const rounds = startBundleTimer(keeper, telemetry, waiters, options.roundEveryMs ?? ROUND_EVERY_MS);
     return {
       url: httpUrl(options.host, server.port),
       ...(firstAdminToken === undefined ? {} : { firstAdminToken }),
       close: async () => {
         waiters.end();
         await sweeper.stop();
+        await rounds.stop();
         // Listeners go first: their answers have no end of their own to wait for.
         bus.close();
         await Promise.all([changes.stop(), claimChanges.stop()]);

@@ -18,8 +18,10 @@ import { isApiRoute, routeName } from '../http/route-name.ts';
 import { PROBLEMS } from '../http/status.ts';
 import type { Operation, OperationResponse, Operations, Tag } from './operation.ts';
 import {
+  BUNDLE_ID_PARAMETER,
   CLAIM_ID_PARAMETER,
   CLUSTER_ID_PARAMETER,
+  COPY_PARAMETER,
   POOL_NAME_PARAMETER,
   problemHeaders,
   REGISTRATION_ID_PARAMETER,
@@ -62,6 +64,8 @@ const PATH_PARAMETERS = {
   'a cluster': [CLUSTER_ID_PARAMETER],
   'a pool': [POOL_NAME_PARAMETER],
   'a claim': [CLAIM_ID_PARAMETER],
+  'a bundle': [BUNDLE_ID_PARAMETER],
+  'a copy': [BUNDLE_ID_PARAMETER, COPY_PARAMETER],
   'a grant': [REGISTRATION_ID_PARAMETER],
 } as const;
 
@@ -183,6 +187,8 @@ function describe(
 function whatPathNames(route: string): keyof typeof PATH_PARAMETERS {
   if (route.includes('/clusters/{id}')) return 'a cluster';
   if (route.includes('/claims/{id}')) return 'a claim';
+  if (route.includes('/copies/{copy}')) return 'a copy';
+  if (route.includes('/bundles/{id}')) return 'a bundle';
   if (route.includes('/pools/{name}')) return 'a pool';
   return route.includes('{id}') ? 'a grant' : 'nothing';
 }

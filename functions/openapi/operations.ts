@@ -6,6 +6,7 @@ import { BUNDLE_OPERATIONS } from '../lambdas/plan/operations-bundle.ts';
 import { CAPACITY_OPERATIONS } from '../lambdas/plan/operations-capacity.ts';
 import { CLAIM_OPERATIONS } from '../lambdas/plan/operations-claims.ts';
 import { POOL_OPERATIONS } from '../lambdas/plan/operations-pools.ts';
+import { STORED_BUNDLE_OPERATIONS } from '../lambdas/plan/operations-stored-bundles.ts';
 import { PUSH_OPERATIONS } from '../lambdas/push/operations.ts';
 import type { Operations } from './operation.ts';
 
@@ -14,6 +15,7 @@ export const OPERATIONS: Operations = {
   ...MAP_OPERATIONS,
   ...CAPACITY_OPERATIONS,
   ...BUNDLE_OPERATIONS,
+  ...STORED_BUNDLE_OPERATIONS,
   ...CLAIM_OPERATIONS,
   ...POOL_OPERATIONS,
   ...ACCESS_OPERATIONS,

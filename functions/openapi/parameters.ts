@@ -58,6 +58,24 @@ export const CLAIM_ID_PARAMETER = {
   example: '01976b2e-7c00-7abc-8def-0123456789ab',
 } as const;
 
+export const BUNDLE_ID_PARAMETER = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The id of a stored bundle; `plan` and `validate` are none.',
+  schema: { type: 'string', pattern: '^(?!(?:plan|validate|\\.|\\.\\.)$)[a-z0-9.-]{1,40}$' },
+  example: 'live-1',
+} as const;
+
+export const COPY_PARAMETER = {
+  name: 'copy',
+  in: 'path',
+  required: true,
+  description: 'Which copy of the bundle.',
+  schema: { type: 'string', enum: ['primary', 'backup'] },
+  example: 'primary',
+} as const;
+
 export const REGISTRATION_ID_PARAMETER = {
   name: 'id',
   in: 'path',

@@ -38,7 +38,7 @@ const OF_A_BODY: readonly ErrorCode[] = [
 export interface ProblemSources {
   readonly permission: Permission;
   /** What the path names. */
-  readonly names: 'nothing' | 'a cluster' | 'a pool' | 'a claim' | 'a grant';
+  readonly names: 'nothing' | 'a cluster' | 'a pool' | 'a claim' | 'a bundle' | 'a copy' | 'a grant';
   readonly readsBody: boolean;
   /** Whether it answers with a message, and so asks what the client accepts. */
   readonly negotiates: boolean;

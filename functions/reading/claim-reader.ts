@@ -72,7 +72,7 @@ export class ClaimReader {
   }
 }
 
-function claimHead(head: Head): ClaimHead {
+export function claimHead(head: Head): ClaimHead {
   return {
     counter: head.highWater,
     collectedAtMs: Number(head.collectedAtNanos / 1_000_000n),

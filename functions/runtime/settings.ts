@@ -86,6 +86,11 @@ export function poolsTableFromEnvironment(environment: NodeJS.ProcessEnv): strin
   return required(environment, 'POOLS_TABLE');
 }
 
+/** @throws Error that names the variable which is missing */
+export function bundlesTableFromEnvironment(environment: NodeJS.ProcessEnv): string {
+  return required(environment, 'BUNDLES_TABLE');
+}
+
 /** Where claims are, and what ends them. */
 export interface ClaimsFromEnvironment {
   readonly table: ClaimsTable;

@@ -11,6 +11,7 @@ import { newToken, tokenDigest } from '../../functions/auth/static-token.ts';
 import { encodeContent } from '../../functions/core/snapshot/canonical.ts';
 import { GlobalResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { type EmbeddedDynamo, startDynalite } from '../../functions/local/dynalite.ts';
+import { bundlesTableDefinition } from '../../functions/storage/bundles.ts';
 import { dynamoClient } from '../../functions/storage/client.ts';
 import { createTable, createTables } from '../../functions/storage/create-tables.ts';
 import { claimsTableDefinition } from '../../functions/storage/ledgers.ts';
@@ -153,6 +154,7 @@ describe('the built functions, given events of API Gateway', () => {
     TRUST_TABLE: 'Trust',
     POOLS_TABLE: 'Pools',
     CLAIMS_TABLE: 'Claims',
+    BUNDLES_TABLE: 'Bundles',
     ADMIN_TOKEN_SHA256: tokenDigest(admin),
     MAX_CLOCK_AHEAD_SECONDS: '300',
     OMIT_AFTER_SECONDS: '900',
@@ -175,6 +177,7 @@ describe('the built functions, given events of API Gateway', () => {
     await createTable(client, registrationsTableDefinition('Trust'));
     await createTable(client, poolsTableDefinition('Pools'));
     await createTable(client, claimsTableDefinition('Claims'));
+    await createTable(client, bundlesTableDefinition('Bundles'));
     client.destroy();
     agent = await issue('ROLE_AGENT', clusterId);
     scheduler = await issue('ROLE_SCHEDULER');

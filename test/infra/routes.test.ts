@@ -8,12 +8,15 @@ import { ChangeSignal } from '../../functions/http/wait.ts';
 import { aboutRoutes } from '../../functions/lambdas/about/routes.ts';
 import { accessRoutes } from '../../functions/lambdas/access/routes.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
+import { BundleKeeper } from '../../functions/lambdas/plan/bundle-keeper.ts';
 import { bundleRoutes } from '../../functions/lambdas/plan/routes-bundle.ts';
 import { capacityRoutes } from '../../functions/lambdas/plan/routes-capacity.ts';
 import { claimRoutes } from '../../functions/lambdas/plan/routes-claims.ts';
 import { poolRoutes } from '../../functions/lambdas/plan/routes-pools.ts';
+import { storedBundleRoutes } from '../../functions/lambdas/plan/routes-stored-bundles.ts';
 import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
+import { BundleStore } from '../../functions/storage/bundles.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import { LedgerStore } from '../../functions/storage/ledgers.ts';
 import { PoolStore } from '../../functions/storage/pools.ts';
@@ -47,10 +50,15 @@ function requestsOf(name: FunctionName): readonly { readonly method: string; rea
     capacityRoutes(app, deps);
     bundleRoutes(app, deps);
     poolRoutes(app, deps);
+    const bundles = new BundleStore(dynamoClient('http://127.0.0.1:1'), 'bundles');
+    const ledgers = new LedgerStore(dynamoClient('http://127.0.0.1:1'), { name: 'claims', shards: 1 });
+    const settings = { maxClockAheadMs: 0, retireAfterMs: 0 };
+    const keeper = new BundleKeeper({ ...deps, bundles, ledgers, settings });
+    storedBundleRoutes(app, { ...deps, bundles, keeper, changes: new ChangeSignal() });
     claimRoutes(app, {
       ...deps,
-      ledgers: new LedgerStore(dynamoClient('http://127.0.0.1:1'), { name: 'claims', shards: 1 }),
-      settings: { maxClockAheadMs: 0, retireAfterMs: 0 },
+      ledgers,
+      settings,
       changes: new ChangeSignal(),
     });
   }

@@ -233,6 +233,10 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:GetItem on Claims',
     'dynamodb:Query on Claims',
     'dynamodb:PutItem on Claims',
+    'dynamodb:GetItem on Bundles',
+    'dynamodb:Query on Bundles',
+    'dynamodb:PutItem on Bundles',
+    'dynamodb:DeleteItem on Bundles',
   ],
   // Nobody else may write who is trusted.
   access: [
@@ -292,8 +296,8 @@ function allowed(statements: readonly Statement[]): readonly string[] {
 function resourceName(resource: unknown): string {
   if (resource === '*') return '*';
   const [id = '', attribute] = (resource as { 'Fn::GetAtt': [string, string] })['Fn::GetAtt'];
-  const name = ['Heads', 'Bodies', 'Trust', 'Pools', 'Claims', 'Bus', 'DeadLetters', 'Logs'].find((each) =>
-    id.includes(each),
+  const name = ['Heads', 'Bodies', 'Trust', 'Pools', 'Claims', 'Bundles', 'Bus', 'DeadLetters', 'Logs'].find(
+    (each) => id.includes(each),
   );
   return attribute === 'StreamArn' ? `${name} stream` : String(name);
 }
@@ -366,6 +370,12 @@ describe('the HTTP API', () => {
       'POST /v1/capacity/fit': 'Plan',
       'POST /v1/bundles/validate': 'Plan',
       'POST /v1/bundles/plan': 'Plan',
+      'GET /v1/bundles': 'Plan',
+      'GET /v1/bundles/{id}': 'Plan',
+      'PUT /v1/bundles/{id}': 'Plan',
+      'DELETE /v1/bundles/{id}': 'Plan',
+      'POST /v1/bundles/{id}/stop-time': 'Plan',
+      'POST /v1/bundles/{id}/copies/{copy}/move': 'Plan',
       'GET /v1/claims': 'Plan',
       'GET /v1/claims/{id}': 'Plan',
       'PUT /v1/claims/{id}': 'Plan',
@@ -624,6 +634,7 @@ describe('the operator', () => {
     expect(Object.keys(template.toJSON().Outputs).sort()).toEqual([
       'AlarmTopic',
       'BodiesTable',
+      'BundlesTable',
       'BusArn',
       'BusName',
       'ClaimsTable',

@@ -8,15 +8,18 @@ import { PoolSchema } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts
 import { type App, createApp } from '../../functions/http/app.ts';
 import { ChangeSignal } from '../../functions/http/wait.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
+import { BundleKeeper } from '../../functions/lambdas/plan/bundle-keeper.ts';
 import { bundleRoutes } from '../../functions/lambdas/plan/routes-bundle.ts';
 import { capacityRoutes } from '../../functions/lambdas/plan/routes-capacity.ts';
 import { claimRoutes } from '../../functions/lambdas/plan/routes-claims.ts';
 import { poolRoutes } from '../../functions/lambdas/plan/routes-pools.ts';
+import { storedBundleRoutes } from '../../functions/lambdas/plan/routes-stored-bundles.ts';
 import { pushRoutes } from '../../functions/lambdas/push/routes.ts';
 import { localApp } from '../../functions/local/app.ts';
 import { LocalBus } from '../../functions/local/event-bus.ts';
 import { listen } from '../../functions/local/http-server.ts';
 import { jsonLinesTelemetry } from '../../functions/runtime/telemetry.ts';
+import { BundleStore, bundlesTableDefinition } from '../../functions/storage/bundles.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import type { Store } from '../../functions/storage/commit.ts';
 import { createTable } from '../../functions/storage/create-tables.ts';
@@ -50,19 +53,24 @@ export function withoutTrust(trust: 'away' | 'faulty'): Promise<BrokenService> {
   }
   const store = new RegistrationStore(client, 'trust');
   const authenticator = new Authenticator({ trust: store, telemetry, now: Date.now, loopbackIssuers: false });
+  const common = {
+    store: storeOn(client, { heads: 'heads', contents: 'bodies', shards: 1 }),
+    pools: new PoolStore(client, 'pools'),
+    ledgers: new LedgerStore(client, { name: 'claims', shards: 1 }),
+    bundles: new BundleStore(client, 'bundles'),
+    catalogue: BUILT_IN_CATALOGUE,
+    telemetry,
+  };
   return serve(
     localApp({
-      store: storeOn(client, { heads: 'heads', contents: 'bodies', shards: 1 }),
+      ...common,
+      keeper: new BundleKeeper({ ...common, settings: CLAIM_SETTINGS, now: Date.now }),
       trust: store,
       access: { access: { kind: 'tokens', authenticator }, changed: () => undefined },
       loopback: true,
-      pools: new PoolStore(client, 'pools'),
-      ledgers: new LedgerStore(client, { name: 'claims', shards: 1 }),
       claimSettings: CLAIM_SETTINGS,
-      catalogue: BUILT_IN_CATALOGUE,
       bus: new LocalBus(),
       waiters: new ChangeSignal(),
-      telemetry,
     }),
   );
 }
@@ -102,5 +110,17 @@ export async function behindANarrowFront(
   const pools = new PoolStore(client, full, 10);
   await pools.put(create(PoolSchema, { poolName: 'longer than that' }), { kind: 'new' });
   poolRoutes(app, { pools, telemetry });
+  const bundleTable = `bundles-${randomUUID()}`;
+  await createTable(client, bundlesTableDefinition(bundleTable));
+  const bundles = new BundleStore(client, bundleTable);
+  const keeper = new BundleKeeper({
+    ...deps,
+    ledgers,
+    pools: new PoolStore(client, table),
+    bundles,
+    catalogue: BUILT_IN_CATALOGUE,
+    settings: CLAIM_SETTINGS,
+  });
+  storedBundleRoutes(app, { ...deps, bundles, keeper, changes: new ChangeSignal() });
   return serve(app);
 }

@@ -52,6 +52,7 @@ const NOT_PROVOKED: readonly (readonly [responses: RegExp, reason: string])[] = 
     / claim_undecided$/,
     'The search would have to run out of its steps; the tests of the packing have such cases.',
   ],
+  [/ too_many_bundles$/, 'A thousand bundles would have to be stored.'],
 ];
 
 const OWN = 'arn:aws:eks:eu-west-1:1:cluster/a';
@@ -105,6 +106,7 @@ const bearer = (token = ''): Readonly<Record<string, string>> => ({ authorizatio
 let counter = 1n;
 let subjects = 0;
 let pools = 0;
+let bundles = 0;
 
 /** A request of each operation that succeeds, made again each time. */
 const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
@@ -141,6 +143,16 @@ const GOOD: Readonly<Record<string, () => Call | Promise<Call>>> = {
   'GET /v1/pools/{name}': async () => ({ method: 'GET', path: (await madePool()).path }),
   'PUT /v1/pools/{name}': () => json('PUT', `/v1/pools/pool%20${++pools}`, POOL),
   'DELETE /v1/pools/{name}': async () => ({ method: 'DELETE', path: (await madePool()).path }),
+  'GET /v1/bundles': () => ({ method: 'GET', path: '/v1/bundles' }),
+  'GET /v1/bundles/{id}': async () => ({ method: 'GET', path: await storedBundle() }),
+  'PUT /v1/bundles/{id}': () => json('PUT', `/v1/bundles/b${++bundles}`, NOWHERE),
+  'DELETE /v1/bundles/{id}': async () => ({ method: 'DELETE', path: await storedBundle() }),
+  'POST /v1/bundles/{id}/stop-time': async () =>
+    json('POST', `${await storedBundle()}/stop-time`, { stopAt: '2100-01-01T00:00:00Z' }),
+  'POST /v1/bundles/{id}/copies/{copy}/move': async () => ({
+    method: 'POST',
+    path: `${await storedBundle()}/copies/primary/move`,
+  }),
   'GET /v1/claims': () => ({ method: 'GET', path: '/v1/claims' }),
   'GET /v1/claims/{id}': async () => ({ method: 'GET', path: await acceptedClaim() }),
   'PUT /v1/claims/{id}': async () => {
@@ -279,6 +291,68 @@ async function waitsOfClaims(operation: string): Promise<OperationResponse> {
   await freeOwn();
   for (const each of await Promise.all(held)) described.check(operation, each);
   return refused;
+}
+
+/** A bundle of a pool that there is none of: it is stored, and has no place. */
+const OTHERWHERE = { pool: 'otherwhere', jobs: [{ jobName: 'j' }] };
+const NOWHERE = { pool: 'nowhere', jobs: [{ jobName: 'j' }] };
+
+/** A bundle of a scheduler that was just stored. @returns its path */
+async function storedBundle(body: unknown = NOWHERE): Promise<string> {
+  const path = `/v1/bundles/b${++bundles}`;
+  const stored = await asScheduler(json('PUT', path, body));
+  expect(stored.status).toBe(201);
+  described.check('PUT /v1/bundles/{id}', stored);
+  return path;
+}
+
+/** A bundle of which something may run, since it was placed. */
+async function placedBundle(): Promise<string> {
+  const pool = await madePool();
+  // Nothing in it uses an accelerator, so that nothing is claimed.
+  return storedBundle({
+    pool: decodeURIComponent(pool.path.split('/').at(-1) ?? ''),
+    jobs: [{ jobName: 'j' }],
+  });
+}
+
+/** What the operation does to a bundle that is being deleted, while something of it may still be started. */
+async function deletingBundle(operation: string): Promise<OperationResponse> {
+  const clusterId = `of-bundles-${++bundles}`;
+  const agent = bearer(await service.issue('AGENT', clusterId));
+  const pushed = await send(
+    service.url,
+    withHeaders(json('PUT', snapshotPath(clusterId), snapshotJson(clusterId, ++counter)), agent),
+  );
+  expect(pushed.status).toBe(200);
+  const pool = `pool-${clusterId}`;
+  const put = json('PUT', `/v1/pools/${pool}`, { tiers: [{ cluster: { clusterId: [clusterId] } }] });
+  expect((await send(service.url, withHeaders(put, bearer(service.adminToken)))).status).toBe(201);
+  const requirements = { requiredCapabilities: [{ name: 'resource-map/accelerator', count: 1 }] };
+  const path = await storedBundle({ pool, jobs: [{ jobName: 'j', requirements }] });
+  const deleted = await asScheduler({ method: 'DELETE', path });
+  expect(deleted.status).toBe(200);
+  described.check('DELETE /v1/bundles/{id}', deleted);
+  return ofBundle(operation, path, 'scheduler', operation.startsWith('PUT') ? OTHERWHERE : undefined, {
+    'if-match': '*',
+  });
+}
+
+/** Of the bundle at the path what the operation does. */
+async function ofBundle(
+  operation: string,
+  path: string,
+  as: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<OperationResponse> {
+  const suffix = operation.split('{id}')[1]?.replace('{copy}', 'primary') ?? '';
+  const [method = ''] = operation.split(' ');
+  const made =
+    method === 'PUT' || suffix === '/stop-time'
+      ? json(method, path + suffix, body ?? (method === 'PUT' ? NOWHERE : { stopAt: '2100-01-01T00:00:00Z' }))
+      : { method, path: path + suffix };
+  return send(service.url, withHeaders(made, { ...bearer(tokens.get(as)), ...headers }));
 }
 
 /** A pool that was just made. @returns its path and ETag */
@@ -545,7 +619,26 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
     return refused;
   },
 
-  invalid_bundle_request: (operation) => call(operation, jsonBody('{}')),
+  invalid_bundle_request: (operation) =>
+    operation.endsWith('/stop-time')
+      ? call(operation, jsonBody('{"stopAt": "1960-01-01T00:00:00Z"}'))
+      : operation.includes('bundles/{id}')
+        ? call(operation, (as) => ({ ...as, path: '/v1/bundles/PLAN' }))
+        : call(operation, jsonBody('{}')),
+  bundle_not_found: (operation) => ofBundle(operation, '/v1/bundles/nobody', 'scheduler'),
+  bundle_of_another: async (operation) =>
+    ofBundle(operation, await storedBundle(), 'another scheduler', OTHERWHERE),
+  bundle_changed: async (operation) => {
+    const path = await storedBundle();
+    const [method = ''] = operation.split(' ');
+    const made = method === 'PUT' ? json(method, path, OTHERWHERE) : { method, path };
+    return asScheduler(withHeaders(made, { 'if-match': '"another"' }));
+  },
+  bundle_running: async () => {
+    const path = await placedBundle();
+    return asScheduler(withHeaders(json('PUT', path, OTHERWHERE), { 'if-match': '*' }));
+  },
+  bundle_deleting: async (operation) => deletingBundle(operation),
   invalid_pool_name: (operation) => call(operation, withPath('/v1/pools/%ff')),
   pool_not_found: (operation) => call(operation, withPath('/v1/pools/nobody')),
   pool_changed: async (operation) => {
@@ -559,6 +652,7 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
       withHeaders(as, { [operation.startsWith('GET') ? 'if-none-match' : 'if-match']: 'no tag' }),
     ),
   precondition_required: async (operation) => {
+    if (operation.includes('bundles')) return asScheduler(json('PUT', await storedBundle(), OTHERWHERE));
     const { path } = await madePool();
     return call(operation, (as) => ({ ...jsonBody(OTHER_POOL)(as), path }));
   },
@@ -872,7 +966,13 @@ const TRIED_ON: Readonly<Record<string, RegExp>> = {
   // A PUT there makes it.
   pool_not_found: /^(?:GET|DELETE) .*pools\/\{name/,
   pool_changed: /pools\/\{name/,
-  precondition_required: /pools\/\{name/,
+  precondition_required: /pools\/\{name|^PUT .*bundles\/\{id/,
+  bundle_not_found: /^(?:GET|POST|DELETE) .*bundles\/\{id/,
+  bundle_of_another: /^(?:PUT|POST|DELETE) .*bundles\/\{id/,
+  bundle_changed: /^(?:PUT|DELETE) .*bundles\/\{id/,
+  bundle_running: /^PUT .*bundles\/\{id/,
+  bundle_deleting: /^(?:PUT|POST) .*bundles\/\{id/,
+  too_many_bundles: /^PUT .*bundles\/\{id/,
   grant_not_found: /^DELETE .*\/(?:registrations|tokens)/,
   too_many_waits: / \/v1\/(?:wait\/)?map(?:\/sync)?$|^GET \/v1\/claims/,
   incomplete_body: /^(?:PUT|POST) /,
