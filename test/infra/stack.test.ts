@@ -51,7 +51,7 @@ function resources(of: Template, type: string): Readonly<Record<string, Resource
 describe('the tables', () => {
   test('are on demand, with point-in-time recovery, and outlive the stack', () => {
     const tables = Object.values(resources(template, 'AWS::DynamoDB::Table'));
-    expect(tables).toHaveLength(5);
+    expect(tables).toHaveLength(6);
     for (const table of tables) {
       expect(table).toMatchObject({
         DeletionPolicy: 'Retain',
@@ -744,6 +744,7 @@ describe('the template', () => {
       ...[...ROUTES, 'default'].map(() => 'AwsSolutions-APIG4 every route'),
       'AwsSolutions-IAM5 About/Role',
       'AwsSolutions-IAM5 Access/Role',
+      'AwsSolutions-IAM5 BundleRounds/Role',
       'AwsSolutions-IAM5 ClaimSweeper/Role',
       'AwsSolutions-IAM5 Expire/Role',
       'AwsSolutions-IAM5 Map/Role',
