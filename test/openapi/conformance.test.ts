@@ -52,6 +52,7 @@ const NOT_PROVOKED: readonly (readonly [responses: RegExp, reason: string])[] = 
     / claim_undecided$/,
     'The search would have to run out of its steps; the tests of the packing have such cases.',
   ],
+  [/^GET \/v1\/bundles\S* too_many_waits$/, 'The limiter is the one of claims, where it is provoked.'],
   [/ too_many_bundles$/, 'A thousand bundles would have to be stored.'],
 ];
 
@@ -623,7 +624,7 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
     operation.endsWith('/stop-time')
       ? call(operation, jsonBody('{"stopAt": "1960-01-01T00:00:00Z"}'))
       : operation.includes('bundles/{id}')
-        ? call(operation, (as) => ({ ...as, path: '/v1/bundles/PLAN' }))
+        ? call(operation, (as) => ({ ...as, path: as.path.replace(/bundles\/[^/]+/, 'bundles/PLAN') }))
         : call(operation, jsonBody('{}')),
   bundle_not_found: (operation) => ofBundle(operation, '/v1/bundles/nobody', 'scheduler'),
   bundle_of_another: async (operation) =>

@@ -3,6 +3,7 @@ import { createRegistry, type DescMessage, fromBinary } from '@bufbuild/protobuf
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 import { file_resourcemap_bundle_v1_bundle } from '../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
+import { file_resourcemap_bundle_v1_live } from '../../functions/gen/resourcemap/bundle/v1/live_pb.ts';
 import { file_resourcemap_bundle_v1_plan } from '../../functions/gen/resourcemap/bundle/v1/plan_pb.ts';
 import { file_resourcemap_bundle_v1_pool } from '../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
 import { file_resourcemap_v1_access } from '../../functions/gen/resourcemap/v1/access_pb.ts';
@@ -46,6 +47,7 @@ export interface Document {
 
 const MESSAGES = createRegistry(
   file_resourcemap_bundle_v1_bundle,
+  file_resourcemap_bundle_v1_live,
   file_resourcemap_bundle_v1_plan,
   file_resourcemap_bundle_v1_pool,
   file_resourcemap_v1_access,

@@ -14,7 +14,7 @@ import {
 import {
   MAX_REPLACE_UNKNOWN_MS,
   MAX_STORED_BUNDLES,
-  MAX_STORED_SPEC_BYTES,
+  MAX_STORED_REQUEST_BYTES,
   MIN_REPLACE_UNKNOWN_MS,
 } from '../../core/bundle/live/limits.ts';
 import { recordMessage } from '../../core/bundle/live/record.ts';
@@ -64,7 +64,7 @@ export interface StoredBundleDeps {
 }
 
 const BUNDLE_ROUTE = '/v1/bundles/:id';
-const LIMITS = { sentBytes: 4 * MAX_STORED_SPEC_BYTES, inflatedBytes: 4 * MAX_STORED_SPEC_BYTES };
+const LIMITS = { sentBytes: MAX_STORED_REQUEST_BYTES, inflatedBytes: MAX_STORED_REQUEST_BYTES };
 
 const PHASES = ['pending', 'acquiring', 'placed', 'running', 'unknown', 'done', 'stopping'] as const;
 const STATES = ['live', 'deleting'] as const;

@@ -3,8 +3,8 @@
 /** Bytes of an id: with copy and generation it is a job id of at most 63 bytes, which a label of Kubernetes holds. */
 export const MAX_BUNDLE_ID_BYTES = 40;
 
-/** Bytes of a bundle's spec as it is stored; its item has its placements and reasons beside it, and ends at 400 KB. */
-export const MAX_STORED_SPEC_BYTES = 64 * 1024;
+/** Bytes of a request in JSON: what is stored of it in Protobuf ends at {@link MAX_STORED_BYTES}. */
+export const MAX_STORED_REQUEST_BYTES = 1024 * 1024;
 
 /** Jobs of a stored bundle: each has a placement, or a reason of some 500 bytes why there is none, in each copy. */
 export const MAX_STORED_JOBS = 100;
