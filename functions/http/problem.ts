@@ -8,6 +8,7 @@ const CHALLENGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   unauthenticated: 'Bearer realm="resource-map"',
   invalid_token: 'Bearer realm="resource-map", error="invalid_token"',
   forbidden: 'Bearer realm="resource-map", error="insufficient_scope"',
+  bundle_of_another: 'Bearer realm="resource-map", error="insufficient_scope"',
 };
 
 /** Answers with a problem; its cause stays here. */

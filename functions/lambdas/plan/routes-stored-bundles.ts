@@ -43,13 +43,13 @@ import { preferredWaitSeconds } from '../../http/prefer.ts';
 import { booleanParameter, refuseUnknownParameters } from '../../http/query.ts';
 import { readMessage } from '../../http/read-message.ts';
 import { respond } from '../../http/respond.ts';
+import { sendMessage } from '../../http/send-message.ts';
 import { REVALIDATE } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
 import { WaitLimiter } from '../../http/wait-limiter.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { BundleStore, KeptBundle } from '../../storage/bundles.ts';
 import type { BundleKeeper } from './bundle-keeper.ts';
-import { sendMessage } from './send-message.ts';
 import { clientClosedRequest } from './turns.ts';
 
 export interface StoredBundleDeps {
