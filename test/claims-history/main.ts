@@ -47,6 +47,9 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   'dynamodb-local': startDynamoDbLocal,
 };
 
+// Each service process that is started has a listener for the end of this one.
+process.setMaxListeners(0);
+
 let failed = 0;
 for (const [name, start] of Object.entries(ENGINES)) {
   if (values.engine !== 'both' && values.engine !== name) continue;

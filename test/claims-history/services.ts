@@ -134,6 +134,8 @@ export class Services {
       if (said.includes('\n')) break;
     }
     if (!said.includes('\n')) throw new Error('A service process ended before it was up.');
+    // However this process ends, it leaves none behind.
+    process.once('exit', () => child.kill('SIGKILL'));
     return { child, url: (JSON.parse(said) as { url: string }).url };
   }
 }

@@ -160,7 +160,9 @@ describe.skipIf(missing !== undefined)('the template', () => {
       const plan = account.functions.find(({ name }) => name === 'resource-map-moto-plan');
       expect(names).toContain(plan?.environment.POOLS_TABLE);
       expect(names).toContain(plan?.environment.CLAIMS_TABLE);
-      expect(account.mappings).toEqual([{ batch: 100, responses: expect.anything() }]);
+      const mapping = { batch: 100, responses: ['ReportBatchItemFailures'] };
+      // Of the streams of heads and of claims.
+      expect(account.mappings).toEqual([mapping, mapping]);
       expect(account.buses).toContain('resource-map-moto');
       expect(account.queues).toEqual([expect.stringContaining('resource-map-moto-dead-letters')]);
       expect(account.topics).toEqual([expect.stringContaining('resource-map-moto-alarms')]);
