@@ -42,6 +42,8 @@ export const NO_FINDINGS: Findings = Object.freeze({
 interface ReportedRule {
   readonly code: string;
   readonly severity: Severity;
+  /** A warning with `strict` too. */
+  readonly alwaysWarns?: true;
 }
 
 /**
@@ -69,7 +71,7 @@ export class FindingCollector {
   #warnings = 0;
 
   /**
-   * @param options.strict turns every warning into a reject.
+   * @param options.strict turns every warning into a reject, but for those of rules that always warn.
    * @param options.cap findings kept; the rest are only counted.
    */
   constructor(options: { readonly strict?: boolean | undefined; readonly cap?: number | undefined } = {}) {
@@ -83,7 +85,7 @@ export class FindingCollector {
    * of validating a hopeless snapshot.
    */
   report(rule: ReportedRule, path: () => string, message: () => string): void {
-    const severity = this.#strict ? 'reject' : rule.severity;
+    const severity = this.#strict && rule.alwaysWarns !== true ? 'reject' : rule.severity;
     const before = severity === 'reject' ? this.#rejects++ : this.#warnings++;
     if (before < this.#cap) {
       this.#kept.push({ code: rule.code, severity, path: path(), message: message() });

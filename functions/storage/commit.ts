@@ -7,6 +7,7 @@ import { CONTENT_RENEW_S } from '../core/membership.ts';
 import type { AcceleratorTotals } from '../core/snapshot/accelerators.ts';
 import type { EncodedContent } from '../core/snapshot/content.ts';
 import type { Identity } from '../core/snapshot/identity.ts';
+import { type Loss, NO_LOSS, warningsOf } from '../core/snapshot/rules/index.ts';
 import type { ContentStore } from './contents.ts';
 import { type Decision, decidePush, type Prior, type PushFacts } from './decide.ts';
 import { ClusterNotFoundError, ContentionError, HeadConflictError } from './errors.ts';
@@ -33,7 +34,15 @@ export interface Push extends PushFacts {
    * refuse, and gives the number of all warnings. Called again with the newer head
    * when another writer came between.
    */
-  readonly succeed: (prior: Prior) => number | Promise<number>;
+  readonly succeed: (prior: Prior) => Succession | Promise<Succession>;
+}
+
+/** What a head says of how its snapshot follows the one before. */
+export interface Succession {
+  /** Of the push, without those of the loss. */
+  readonly warnings: number;
+  /** Of content that differs from the one before; the head's own goes on where it does not. */
+  readonly loss: Loss;
 }
 
 /** What became of it. */
@@ -74,7 +83,7 @@ export async function commitSnapshot(store: Store, push: Push, prior: Prior, now
   let written: ContentRef | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const decision = decidePush(seen, push);
-    const warnings = await push.succeed(seen);
+    const succession = await push.succeed(seen);
     const standing = seen.kind === 'head' ? seen.head : undefined;
     if (decision === 'repeat' && standing !== undefined && nowMs - standing.receivedAtMs < RETRY_WINDOW_MS)
       return { decision, head: standing };
@@ -86,7 +95,7 @@ export async function commitSnapshot(store: Store, push: Push, prior: Prior, now
         : undefined);
     if (body === undefined) written = await store.contents.write(await push.encode(), nowMs);
 
-    const next = nextHead(push, decision, standing, body ?? written, warnings, nowMs);
+    const next = nextHead(push, decision, standing, body ?? written, succession, nowMs);
     try {
       await store.heads.replace(standing, next);
       return { decision, head: next };
@@ -141,11 +150,13 @@ function nextHead(
   decision: Decision,
   standing: Head | undefined,
   body: ContentRef | undefined,
-  warnings: number,
+  succession: Succession,
   nowMs: number,
 ): Head {
   if (body === undefined) throw new Error('A head was to be written without a body.');
   // A repeat is no new look at the cluster.
+  const loss = decision === 'publish' ? succession.loss : (standing?.loss ?? NO_LOSS);
+  const warnings = succession.warnings + warningsOf(loss);
   const observedAtMs = decision === 'repeat' ? standing?.observedAtMs : push.observedAtMs;
   return {
     clusterId: push.clusterId,
@@ -167,5 +178,6 @@ function nextHead(
     accelerators: push.accelerators,
     omittedModels: 0,
     warnings,
+    ...(warningsOf(loss) === 0 ? {} : { loss }),
   };
 }

@@ -3,6 +3,7 @@
  * read, and tried, without a table.
  */
 import { CounterConflictError } from '../core/errors.ts';
+import { nextCounterAdvice } from '../core/snapshot/next-counter.ts';
 import type { Head, Tombstone } from './head.ts';
 
 /** What identifies a push: the three things that make two pushes the same. */
@@ -53,7 +54,7 @@ export function decidePush(prior: Prior, push: PushFacts): Decision {
       throw new CounterConflictError(
         'counter_reused',
         `Counter ${push.counter} of cluster ${JSON.stringify(push.clusterId)} was accepted before with ` +
-          `another ${sameContent ? 'collected_at' : 'content'}; use ${last.highWater + 1n} or above.`,
+          `another ${sameContent ? 'collected_at' : 'content'}; ${nextCounterAdvice(last.highWater)}.`,
         last.highWater,
       );
     }
@@ -81,7 +82,7 @@ export function refuseRegression(
   throw new CounterConflictError(
     'counter_regressed',
     `Counter ${push.counter} of cluster ${JSON.stringify(push.clusterId)} is below ${highWater}, ` +
-      `which was accepted before; use ${highWater + 1n} or above.`,
+      `which was accepted before; ${nextCounterAdvice(highWater)}.`,
     highWater,
   );
 }
@@ -95,7 +96,7 @@ function refuseBelowFloor(
   throw new CounterConflictError(
     'counter_regressed',
     `Counter ${push.counter} of cluster ${JSON.stringify(push.clusterId)} may have been accepted before this service's ` +
-      `data was restored; use ${floor + 1n} or above.`,
+      `data was restored; ${nextCounterAdvice(floor)}.`,
     floor,
   );
 }

@@ -7,10 +7,13 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { AcceleratorTotals } from '../core/snapshot/accelerators.ts';
+import { type Loss, NO_LOSS } from '../core/snapshot/rules/index.ts';
 import {
   AcceleratorCountSchema,
   type ClusterStatus,
   ClusterStatusSchema,
+  type Finding,
+  FindingSchema,
 } from '../gen/resourcemap/v1/service_pb.ts';
 import type { Head, Tombstone } from './head.ts';
 
@@ -96,7 +99,7 @@ export function headToItem(head: Head, partition: string): Item {
     if (text !== '') item[attribute] = { S: text };
   }
   const room = WRITE_UNIT_BYTES - itemBytes(item) - a.accelerators.length;
-  item[a.accelerators] = { B: encodeAccelerators(head.accelerators, head.omittedModels, room) };
+  item[a.accelerators] = { B: encodeAccelerators(head, room) };
   return item;
 }
 
@@ -150,7 +153,38 @@ export function headFromItem(item: Item): Head {
     })),
     omittedModels: summary.omittedAcceleratorModels,
     warnings: item[a.warnings] === undefined ? 0 : count(a.warnings),
+    ...lossFromStatus(summary),
   };
+}
+
+/** Of pool ids in a head; what is left of its one kilobyte is the accelerators'. */
+const MAX_GONE_ID_BYTES = 256;
+
+/** A loss as the status message has warnings, each with no more than its own value as message. */
+function lossToStatus({
+  emptiedNodes,
+  goneCount,
+  goneIds,
+}: Loss): Pick<ClusterStatus, 'warnings'> & Partial<Pick<ClusterStatus, 'warningCount'>> {
+  if (emptiedNodes > 0) {
+    return { warnings: [create(FindingSchema, { code: 'snapshot_emptied', message: `${emptiedNodes}` })] };
+  }
+  const warnings: Finding[] = [];
+  let bytes = 0;
+  for (const message of goneIds) {
+    bytes += Buffer.byteLength(message);
+    if (bytes > MAX_GONE_ID_BYTES) break;
+    warnings.push(create(FindingSchema, { message }));
+  }
+  return { warningCount: goneCount, warnings };
+}
+
+function lossFromStatus({ warningCount, warnings }: ClusterStatus): { readonly loss?: Loss } {
+  const [first] = warnings;
+  if (first?.code === 'snapshot_emptied')
+    return { loss: { ...NO_LOSS, emptiedNodes: Number(first.message) } };
+  if (warningCount === 0) return {};
+  return { loss: { ...NO_LOSS, goneCount: warningCount, goneIds: warnings.map(({ message }) => message) } };
 }
 
 /** The mark that a retired head leaves in its partition. */
@@ -204,11 +238,8 @@ export function itemBytes(item: Item): number {
  * DynamoDB list of maps takes fifty. The message is the status message, so that a
  * protobuf tool reads it.
  */
-function encodeAccelerators(
-  accelerators: readonly AcceleratorTotals[],
-  omittedBefore: number,
-  room: number,
-): Uint8Array {
+function encodeAccelerators({ accelerators, omittedModels, loss }: Head, room: number): Uint8Array {
+  const keptLoss = loss === undefined ? {} : lossToStatus(loss);
   const encode = (kept: readonly AcceleratorTotals[]): Uint8Array =>
     toBinary(
       ClusterStatusSchema,
@@ -221,7 +252,8 @@ function encodeAccelerators(
             unavailable: c.unavailable,
           }),
         ),
-        omittedAcceleratorModels: omittedBefore + accelerators.length - kept.length,
+        omittedAcceleratorModels: omittedModels + accelerators.length - kept.length,
+        ...keptLoss,
       }),
     );
   let kept = accelerators;

@@ -4,6 +4,7 @@
  */
 import type { AcceleratorTotals } from '../core/snapshot/accelerators.ts';
 import type { Identity } from '../core/snapshot/identity.ts';
+import type { Loss } from '../core/snapshot/rules/index.ts';
 
 /** Why and since when a cluster is out of the map. */
 export interface Omission {
@@ -57,6 +58,8 @@ export interface Head {
   /** Models that did not fit. */
   readonly omittedModels: number;
   readonly warnings: number;
+  /** What the content lost against the one before; absent where nothing. Of many pools only the first ids are kept. */
+  readonly loss?: Loss;
 }
 
 /** What is left of a head that was retired: enough to keep its promise. */

@@ -36,6 +36,7 @@ describe('The event stream', () => {
         collectedAt: timestampOf(nanosOfMs(Date.now())),
         logicalCounter: counter,
       }),
+      { allowJump: true },
     );
   /** Listens, and gives what came so far. */
   const listen = async (onInterruption = (): void => undefined): Promise<readonly DeliveredEvent[]> => {

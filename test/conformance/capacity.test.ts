@@ -98,6 +98,27 @@ describe.skipIf(local === undefined)('on DynamoDB Local', () => {
     });
   });
 
+  it('a push that changes nothing costs the same after one that lost pools of long ids, and 300 models', async () => {
+    const { store, consumed } = await metered();
+    const nodeTypes = Array.from({ length: 300 }, (_, i) => ({
+      id: `type-${i}`,
+      acceleratorModel: `model-${i}`,
+      acceleratorsPerNode: 8,
+      totalCount: 100,
+      purchaseModel: 1,
+    }));
+    const cluster = { clusterId: 'ä'.repeat(126) };
+    const gone = Array.from({ length: 40 }, (_, i) => ({ id: `${i}`.padStart(80, 'p') }));
+    const kept = { id: 'kept', nodeTypes };
+    await push(store, snapshotAt(1n, '', { cluster, capacityPools: [kept, ...gone] }));
+    const { head } = await push(store, snapshotAt(2n, '', { cluster, capacityPools: [kept] }));
+    expect([head.warnings, head.loss?.goneCount]).toEqual([40, 40]);
+    consumed();
+    const refreshed = await push(store, snapshotAt(3n, '', { cluster, capacityPools: [kept] }));
+    expect(consumed().units).toEqual({ 'GetItem heads': 1, 'PutItem heads': 1 });
+    expect([refreshed.head.warnings, refreshed.head.loss?.goneIds.length]).toEqual([40, 3]);
+  });
+
   it('a push costs the same for a cluster with the longest id and 300 accelerator models', async () => {
     const { store, consumed } = await metered();
     const nodeTypes = Array.from({ length: 300 }, (_, i) => ({

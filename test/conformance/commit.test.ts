@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CounterConflictError } from '../../functions/core/errors.ts';
+import { NO_LOSS } from '../../functions/core/snapshot/rules/index.ts';
 import { commitSnapshot, readPrior } from '../../functions/storage/commit.ts';
 import { HeadConflictError } from '../../functions/storage/errors.ts';
 import { NOW_MS } from '../core/snapshot/builders.ts';
@@ -159,7 +160,7 @@ describe.each(engines)('a commit on $name', (engine) => {
         ...pushOf({ counter: 11n, content: 'X' }),
         succeed: (prior: Awaited<ReturnType<typeof readPrior>>) => {
           asked.push(prior.kind === 'head' && prior.head.highWater);
-          return asked.length;
+          return { warnings: asked.length, loss: NO_LOSS };
         },
       };
       const { head } = await commitSnapshot(store, push, stale, NOW_MS);

@@ -3,6 +3,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { Fragment } from '../../functions/core/map/fragment.ts';
 import { encodeContent } from '../../functions/core/snapshot/canonical.ts';
 import { contentIdOf, deflateContent } from '../../functions/core/snapshot/content.ts';
+import { NO_LOSS } from '../../functions/core/snapshot/rules/index.ts';
 import { ClusterResourceMapSchema } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import {
   type Commit,
@@ -36,7 +37,7 @@ export function pushOf({ clusterId = 'c1', counter, content, collectedAtNanos = 
     identity: { displayName: '', provider: '', region: '', site: '' },
     accelerators: [],
     encode: () => deflateContent(contentId, body),
-    succeed: () => 0,
+    succeed: () => ({ warnings: 0, loss: NO_LOSS }),
   };
 }
 

@@ -40,7 +40,7 @@ const map = async (): Promise<string> => (await fetch(`${url}/v1/map`)).text();
 beforeAll(async () => {
   service = await startService({ engine: { kind: 'memory' }, port: 0, host: '127.0.0.1', telemetry });
   url = service.url;
-  const response = await fetch(`${url}/v1/clusters/c1/snapshot`, {
+  const response = await fetch(`${url}/v1/clusters/c1/snapshot?allow_jump=true`, {
     method: 'PUT',
     headers: PROTOBUF,
     body: protobuf(),

@@ -59,7 +59,8 @@ describe('the Protobuf map', () => {
       logicalCounter: 18_446_744_073_709_551_614n,
       collectedAt: timestampFromMs(-1),
     });
-    const response = await fetch(`${service.url}/v1/clusters/${encodeURIComponent(HOSTILE_ID)}/snapshot`, {
+    const path = `/v1/clusters/${encodeURIComponent(HOSTILE_ID)}/snapshot?allow_jump=true`;
+    const response = await fetch(`${service.url}${path}`, {
       method: 'PUT',
       headers: { 'content-type': 'application/x-protobuf' },
       body: toBinary(ClusterResourceMapSchema, snapshot),

@@ -74,11 +74,14 @@ async function push(url: string, clusterId: string, counter: bigint): Promise<vo
     collectedAt: timestampFromMs(1_767_225_600_000 + Number(counter % 1_000n)),
     installedComponents: [{ name: 'counter', version: String(counter) }],
   });
-  const response = await fetch(`${url}/v1/clusters/${encodeURIComponent(clusterId)}/snapshot`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/x-protobuf' },
-    body: toBinary(ClusterResourceMapSchema, snapshot),
-  });
+  const response = await fetch(
+    `${url}/v1/clusters/${encodeURIComponent(clusterId)}/snapshot?allow_jump=true`,
+    {
+      method: 'PUT',
+      headers: { 'content-type': 'application/x-protobuf' },
+      body: toBinary(ClusterResourceMapSchema, snapshot),
+    },
+  );
   expect(response.status).toBe(200);
 }
 

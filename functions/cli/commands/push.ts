@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import type { Client } from '../../client/client.ts';
 import { ApiError } from '../../client/errors.ts';
 import { InvalidSnapshotError } from '../../core/errors.ts';
+import { nextCounter } from '../../core/snapshot/next-counter.ts';
 import { clusterIdFault } from '../../core/snapshot/rules/ids.ts';
 import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
 import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
@@ -70,7 +71,7 @@ async function pushFile(client: Client, file: string, options: PushOptions): Pro
     const result = await client.push(snapshot, {
       strict: options.strict,
       allowJump: options.allowJump,
-      ...(options.bump ? { onCounterConflict: (mark: bigint) => mark + 1n } : {}),
+      ...(options.bump ? { onCounterConflict: nextCounter } : {}),
     });
     if (options.json) print(resultLine(file, toJson(PushResultSchema, result, { alwaysEmitImplicit: true })));
     else for (const line of outcomeLines(file, result)) print(line);
@@ -78,7 +79,7 @@ async function pushFile(client: Client, file: string, options: PushOptions): Pro
   } catch (error) {
     if (options.json) print(problemLine(file, error));
     const exitCode = reportFailureOf(file, error);
-    if (!options.bump && isCounterConflict(error))
+    if (!options.bump && hasNextCounter(error))
       process.stderr.write('  --bump goes on above the high-water mark.\n');
     return { exitCode, sendAgain: canSucceedLater(error, exitCode) };
   }
@@ -97,8 +98,11 @@ function canSucceedLater(error: unknown, exitCode: ExitCode): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 403);
 }
 
-function isCounterConflict(error: unknown): boolean {
-  return error instanceof ApiError && error.problem.highWaterMark !== undefined;
+/** Whether a counter was refused that --bump would raise. */
+function hasNextCounter(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  const { highWaterMark } = error.problem;
+  return highWaterMark !== undefined && nextCounter(highWaterMark) !== undefined;
 }
 
 function outcomeLines(file: string, result: PushResult): readonly string[] {

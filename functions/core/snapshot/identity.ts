@@ -14,9 +14,9 @@ export interface Identity {
 }
 
 /** Longer than any provider's, region's or site's name that filters could be about. */
-const MAX_IDENTITY_BYTES = 253;
+export const MAX_IDENTITY_BYTES = 253;
 /** For people to read. */
-const MAX_DISPLAY_NAME_BYTES = 128;
+export const MAX_DISPLAY_NAME_BYTES = 128;
 
 export function identityOf(snapshot: ClusterResourceMap): Identity {
   const { cluster } = snapshot;

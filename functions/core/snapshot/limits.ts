@@ -9,6 +9,12 @@ export const MAX_FINDINGS = 1_000;
 /** An agent's clock that is off by more than NTP ever is off. */
 export const MAX_FUTURE_SKEW_MS = 5 * 60_000;
 
+/** More nodes of one type than the largest clusters have of all types. */
+export const PLAUSIBLE_NODES = 100_000;
+
+/** More accelerators than any machine has. */
+export const PLAUSIBLE_ACCELERATORS_PER_NODE = 1_024;
+
 /** A corrupt counter must not lock a cluster out; at a push a millisecond this lasts 285,000 years. */
 export const MAX_COUNTER_JUMP = 2n ** 53n;
 

@@ -8,6 +8,7 @@ import { type FilterFacts, narrow } from '../../core/map/filter.ts';
 import { spliceClusterJson } from '../../core/map/splice-json.ts';
 import { spliceClusterProtobuf } from '../../core/map/splice-protobuf.ts';
 import { quote } from '../../core/quote.ts';
+import { nextCounter } from '../../core/snapshot/next-counter.ts';
 import {
   ClusterListSchema,
   type ClusterStatus,
@@ -77,7 +78,7 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
       throw new ResourceMapError(
         'cluster_omitted',
         `Cluster ${JSON.stringify(head.clusterId)} is out of the map (${head.omission.reason}), so what it has is unknown. ` +
-          `A push above ${head.highWater} brings it back.`,
+          returnAdvice(head.highWater),
       );
     }
     const [entry] = await map.entries([head], wanted);
@@ -110,7 +111,7 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
       return respond(c, ClusterStatusSchema, await statusWithoutHead(store, refusal, now()));
     }
     const status = clusterStatus(head, refusal, now());
-    for (const warning of await standingWarnings(map, head, now())) {
+    for (const warning of await standingWarnings(map, head)) {
       status.warnings.push(create(FindingSchema, warning));
     }
     return respond(c, ClusterStatusSchema, status);
@@ -156,6 +157,12 @@ function factsOfRefused({ clusterId }: Refusal): FilterFacts {
     acceleratorModels: [],
     acceleratorModelsCut: false,
   };
+}
+
+function returnAdvice(highWater: bigint): string {
+  return nextCounter(highWater) === undefined
+    ? `No counter is left above ${highWater}: push the cluster under another id.`
+    : `A push above ${highWater} brings it back.`;
 }
 
 async function knownHead(store: Store, clusterId: string): Promise<Head> {

@@ -8,19 +8,22 @@ import { encodeContent } from '../../core/snapshot/canonical.ts';
 import { contentIdOf, deflateContent } from '../../core/snapshot/content.ts';
 import { identityOf } from '../../core/snapshot/identity.ts';
 import {
+  capacityFacts,
   checkNodeTypeSuccession,
   checkSnapshot,
   checkSuccession,
+  lossBetween,
+  lossFindings,
   mergeFindings,
-  nodeTypeFacts,
+  NO_LOSS,
   type RuleContext,
 } from '../../core/snapshot/rules/index.ts';
 import { nanosOf } from '../../core/timestamp.ts';
 import type { ClusterResourceMap } from '../../gen/resourcemap/v1/resource_map_pb.ts';
-import { commitSnapshot, readPrior, type Store } from '../../storage/commit.ts';
+import { commitSnapshot, readPrior, type Store, type Succession } from '../../storage/commit.ts';
 import { type Decision, type Prior, refuseRegression } from '../../storage/decide.ts';
 import type { Head } from '../../storage/head.ts';
-import { PreviousNodeTypes } from './previous-node-types.ts';
+import { PreviousCapacity } from './previous-capacity.ts';
 
 /** What an accepted push is answered with. */
 export interface Published {
@@ -68,20 +71,23 @@ export async function publishSnapshot(
   refuseIfRejected(mergeFindings([own, succession(snapshot, context, prior)]));
 
   // Before encodeBody, whose canonical order is not the one that the findings' paths are in.
-  const nodeTypes = nodeTypeFacts(snapshot);
+  const capacity = capacityFacts(snapshot);
   const body = encodeContent(snapshot);
   const contentId = contentIdOf(clusterId, body);
-  const previousNodeTypes = new PreviousNodeTypes(store.contents);
+  const previousCapacity = new PreviousCapacity(store.contents);
   let all = own;
-  const succeed = async (latest: Prior): Promise<number> => {
-    const previous = await previousNodeTypes.of(latest, contentId);
+  const succeed = async (latest: Prior): Promise<Succession> => {
+    const previous = await previousCapacity.of(latest, contentId);
+    const loss = previous === undefined ? NO_LOSS : lossBetween(previous, capacity);
+    const lost = lossFindings(loss, context);
     all = mergeFindings([
       own,
       succession(snapshot, context, latest),
-      previous === undefined ? NO_FINDINGS : checkNodeTypeSuccession(previous, nodeTypes, context),
+      previous === undefined ? NO_FINDINGS : checkNodeTypeSuccession(previous, capacity, context),
+      lost,
     ]);
     refuseIfRejected(all);
-    return all.warnings;
+    return { warnings: all.warnings - lost.warnings, loss };
   };
   const collectedAt = snapshot.collectedAt;
   if (collectedAt === undefined) throw new Error('The rules let a snapshot without collected_at pass.');
@@ -116,6 +122,6 @@ function succession(snapshot: ClusterResourceMap, context: RuleContext, prior: P
     case 'retired':
       return checkSuccession(snapshot, context, prior.mark);
     case 'none':
-      return NO_FINDINGS;
+      return checkSuccession(snapshot, context, { highWater: prior.floor });
   }
 }

@@ -20,10 +20,10 @@ import { contentIdOf } from '../../../functions/core/snapshot/content.ts';
 import { decodeMessage, decodeSnapshot } from '../../../functions/core/snapshot/decode.ts';
 import { identityOf } from '../../../functions/core/snapshot/identity.ts';
 import {
+  capacityFacts,
+  capacityFactsOfContent,
   checkNodeTypeSuccession,
   checkSnapshot,
-  nodeTypeFacts,
-  nodeTypeFactsOfContent,
 } from '../../../functions/core/snapshot/rules/index.ts';
 import { nanosOf, timestampOf } from '../../../functions/core/timestamp.ts';
 import {
@@ -146,7 +146,7 @@ function keep(snapshot: ClusterResourceMap, { encodeContent }: Steps): Kept {
   assert.ok(clusterId !== undefined, 'The rules let a snapshot without an id pass.');
   identityOf(snapshot);
   acceleratorTotals(snapshot);
-  const facts = nodeTypeFacts(snapshot);
+  const facts = capacityFacts(snapshot);
   const version = {
     clusterId,
     counter: snapshot.logicalCounter,
@@ -161,7 +161,7 @@ function keep(snapshot: ClusterResourceMap, { encodeContent }: Steps): Kept {
   same(encodeContent(again), body, 'The canonical form of a canonical form differs.');
   same(encodeContent(shuffled), body, 'The canonical form depends on the order.');
   assert.match(contentIdOf(clusterId, body), /^[0-9a-f]{64}$/);
-  const known = checkNodeTypeSuccession(nodeTypeFactsOfContent(body), facts, { nowMs: NOW_MS });
+  const known = checkNodeTypeSuccession(capacityFactsOfContent(body), facts, { nowMs: NOW_MS });
   assert.equal(known.rejects + known.warnings, 0, 'The snapshot differs from its own body.');
 
   const json = jsonMembers(fromBinary(ClusterResourceMapSchema, body));

@@ -37,7 +37,7 @@ export async function serveStore(
   };
   const changes = new ChangeSignal();
   const app = createApp(telemetry, { kind: 'open' });
-  const deps: ServedDeps = { store, telemetry, now: Date.now };
+  const deps: ServedDeps = { store, telemetry, now: options.now ?? Date.now };
   extend(app, deps);
   pushRoutes(app, deps);
   mapRoutes(app, { ...deps, cacheBytes: 1_000_000, changes, ...options });

@@ -57,7 +57,7 @@ describe.each(engines)('on $name', (engine) => {
       },
       { step: 'initialize', name: 'countBodyReads' },
     );
-    service = await serveStore(store);
+    service = await serveStore(store, { now: () => NOW_MS });
   });
   afterAll(() => service.close());
 
@@ -123,6 +123,7 @@ describe.each(engines)('on $name', (engine) => {
       expect(warnings.map((w) => [w.code, w.path])).toEqual([
         ['identity_changed', 'cluster.region'],
         ['collected_at_regressed', 'collected_at'],
+        ['snapshot_emptied', 'capacity_pools'],
         ['node_type_changed', 'capacity_pools[0].node_types[0].accelerators_per_node'],
         ['unspecified_purchase_model', 'capacity_pools[0].node_types[0].purchase_model'],
       ]);
@@ -147,7 +148,7 @@ describe.each(engines)('on $name', (engine) => {
       const publish = publishSnapshot(
         { ...store, heads: heads as never },
         { clusterId: 'retired', snapshot: far, allowJump: false, strict: false },
-        Date.now(),
+        NOW_MS,
       );
       await expect(publish).rejects.toMatchObject({
         code: 'invalid_snapshot',
@@ -214,7 +215,7 @@ describe.each(engines)('on $name', (engine) => {
           allowJump: false,
           strict: false,
         },
-        Date.now(),
+        NOW_MS,
       );
       expect([published.decision, published.warnings]).toEqual(['publish', []]);
     });
@@ -237,7 +238,7 @@ describe.each(engines)('on $name', (engine) => {
           allowJump: false,
           strict: false,
         },
-        Date.now(),
+        NOW_MS,
       );
       expect(published.warnings.map((w) => w.message)).toEqual([
         'accelerators_per_node of node type "t" of pool "p" is 8, and was 4 in the last accepted snapshot; give nodes of another kind a node type of their own',
@@ -257,6 +258,33 @@ describe.each(engines)('on $name', (engine) => {
       expect(warnings.map((w) => w.path)).toEqual(
         Array.from({ length: 20 }, (_, t) => `capacity_pools[0].node_types[${t}].purchase_model`),
       );
+    });
+
+    it('keeps what the content lost until the content changes again, and strict rejects none of it', async () => {
+      const poolsAt = (counter: bigint, ...ids: readonly string[]) =>
+        snapshotOf({
+          cluster: { clusterId: 'lost' },
+          logicalCounter: counter,
+          capacityPools: ids.map((id) => pool({ id, nodeTypes: [nodeType()] })),
+        });
+      const codes = async () => {
+        const { warnings, warningCount } = await service.client.cluster('lost');
+        expect(warningCount).toBe(warnings.length);
+        return warnings.map((w) => `${w.code}: ${w.message.split(' ').slice(0, 3).join(' ')}`);
+      };
+      await service.client.push(poolsAt(1n, 'a', 'b', 'c'));
+      const pushed = await service.client.push(poolsAt(2n, 'b'), { strict: true });
+      expect(pushed.warnings.map((w) => [w.code, w.severity])).toEqual([
+        ['pool_gone', 'warn'],
+        ['pool_gone', 'warn'],
+      ]);
+      expect(await codes()).toEqual(['pool_gone: pool "a" of', 'pool_gone: pool "c" of']);
+      expect((await service.client.push(poolsAt(3n, 'b'))).warnings).toEqual([]);
+      expect(await codes()).toEqual(['pool_gone: pool "a" of', 'pool_gone: pool "c" of']);
+      await service.client.push(poolsAt(4n), { strict: true });
+      expect(await codes()).toEqual(['snapshot_emptied: the snapshot has']);
+      await service.client.push(poolsAt(5n, 'b'));
+      expect(await codes()).toEqual([]);
     });
 
     it('costs no read of the body where there are none', async () => {

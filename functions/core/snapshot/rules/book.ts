@@ -3,6 +3,7 @@ import { enumRules } from './enums.ts';
 import { identityRules } from './identity.ts';
 import { idRules } from './ids.ts';
 import { jobRules } from './jobs.ts';
+import { lossRules } from './loss.ts';
 import { nodeTypeSuccessionRules } from './node-type-succession.ts';
 import { occupancyRules } from './occupancy.ts';
 import { poolRules } from './pools.ts';
@@ -15,7 +16,7 @@ import { topologyRules } from './topology.ts';
 export const RULE_BOOK: readonly Section[] = [
   section('Everywhere', idRules, enumRules),
   section('Snapshot', identityRules),
-  section('Against the last accepted snapshot', successionRules, nodeTypeSuccessionRules),
+  section('Against the last accepted snapshot', successionRules, nodeTypeSuccessionRules, lossRules),
   section('Pools and node types', poolRules),
   section('Occupancy', occupancyRules),
   section('Reservations', reservationRules),
@@ -38,7 +39,7 @@ export function renderRuleBook(): string {
     '',
     `A snapshot that breaks one of ${rejects} rules of severity **reject** is refused with 422 \`invalid_snapshot\`, and the map keeps the last good one. ` +
       `The other ${rules.length - rejects} **warn**: the snapshot is accepted, and they come back with the answer and stand in the cluster’s status. ` +
-      '`?strict=true` turns them into rejects.',
+      '`?strict=true` turns them into rejects, but for those marked **warn always**.',
     '',
     'Every finding is {`code`, `severity`, `path`, `message`}. All of them are reported, in document order, 1,000 in full and the rest as a count; a reject is never left out for a warning. ' +
       'The path is a field path with positions; the table gives it with `[]` for each. The message names the value and what would be right.',
@@ -54,8 +55,8 @@ function renderSection({ title, rules }: Section): readonly string[] {
     '| code | severity | what must be so | where a finding points |',
     '|---|---|---|---|',
     ...rules.map(
-      ({ code, severity, says, at }) =>
-        `| \`${code}\` | ${severity} | ${says} | ${at.map((path) => `\`${path}\``).join('<br>')} |`,
+      ({ code, severity, says, at, alwaysWarns }) =>
+        `| \`${code}\` | ${alwaysWarns === true ? 'warn always' : severity} | ${says} | ${at.map((path) => `\`${path}\``).join('<br>')} |`,
     ),
     '',
   ];

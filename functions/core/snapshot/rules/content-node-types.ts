@@ -1,5 +1,5 @@
 /**
- * The node type facts of a stored body, without decoding the rest of it. They are wanted
+ * The facts of pools and node types of a stored body, without decoding the rest of it. They are wanted
  * of the previous body whenever a push brings new content, and what a body is mostly made
  * of, occupancy and jobs, says nothing about them.
  */
@@ -10,7 +10,7 @@ import {
   HourlyPriceSchema,
   NodeTypeCapacitySchema,
 } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
-import type { NodeTypeFacts } from './node-type-succession.ts';
+import type { CapacityFacts, NodeTypeFacts } from './node-type-succession.ts';
 
 const { capacityPools } = ClusterResourceMapSchema.field;
 const { id: poolId, nodeTypes } = CapacityPoolSchema.field;
@@ -18,6 +18,7 @@ const {
   id: nodeTypeId,
   acceleratorModel,
   acceleratorsPerNode,
+  totalCount,
   pricePerNodeHour,
   purchaseModel,
 } = NodeTypeCapacitySchema.field;
@@ -29,18 +30,20 @@ const { currencyCode } = HourlyPriceSchema.field;
  *
  * @throws Error where the bytes are no Protobuf message
  */
-export function nodeTypeFactsOfContent(body: Uint8Array): readonly NodeTypeFacts[] {
-  const facts: NodeTypeFacts[] = [];
-  let position = 0;
+export function capacityFactsOfContent(body: Uint8Array): CapacityFacts {
+  const poolIds: string[] = [];
+  const nodeTypes: NodeTypeFacts[] = [];
   readFields(body, (field, reader) => {
     if (field !== capacityPools.number) return false;
-    facts.push(...readPool(reader.bytes(), `capacity_pools[${position++}]`));
+    const pool = readPool(reader.bytes(), `capacity_pools[${poolIds.length}]`);
+    poolIds.push(pool.id);
+    nodeTypes.push(...pool.nodeTypes);
     return true;
   });
-  return facts;
+  return { poolIds, nodeTypes };
 }
 
-function readPool(bytes: Uint8Array, path: string): readonly NodeTypeFacts[] {
+function readPool(bytes: Uint8Array, path: string): { id: string; nodeTypes: readonly NodeTypeFacts[] } {
   let id = '';
   const types: Omit<NodeTypeFacts, 'poolId'>[] = [];
   readFields(bytes, (field, reader) => {
@@ -50,7 +53,7 @@ function readPool(bytes: Uint8Array, path: string): readonly NodeTypeFacts[] {
     else return false;
     return true;
   });
-  return types.map((type) => ({ ...type, poolId: id }));
+  return { id, nodeTypes: types.map((type) => ({ ...type, poolId: id })) };
 }
 
 function readNodeType(bytes: Uint8Array, path: string): Omit<NodeTypeFacts, 'poolId'> {
@@ -59,6 +62,7 @@ function readNodeType(bytes: Uint8Array, path: string): Omit<NodeTypeFacts, 'poo
     path,
     acceleratorModel: '',
     acceleratorsPerNode: 0,
+    totalCount: 0,
     currencyCode: undefined as string | undefined,
     purchaseModel: 0,
   };
@@ -66,6 +70,7 @@ function readNodeType(bytes: Uint8Array, path: string): Omit<NodeTypeFacts, 'poo
     if (field === nodeTypeId.number) facts.nodeTypeId = reader.string();
     else if (field === acceleratorModel.number) facts.acceleratorModel = reader.string();
     else if (field === acceleratorsPerNode.number) facts.acceleratorsPerNode = reader.uint32();
+    else if (field === totalCount.number) facts.totalCount = reader.uint32();
     else if (field === pricePerNodeHour.number) facts.currencyCode = readCurrency(reader.bytes());
     else if (field === purchaseModel.number) facts.purchaseModel = reader.int32();
     else return false;

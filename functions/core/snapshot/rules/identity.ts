@@ -5,10 +5,11 @@ import type { ClusterResourceMap } from '../../../gen/resourcemap/v1/resource_ma
 import type { FindingCollector } from '../../findings.ts';
 import { quote } from '../../quote.ts';
 import { isValidTimestamp, nanosOf, nanosOfMs } from '../../timestamp.ts';
+import { MAX_DISPLAY_NAME_BYTES, MAX_IDENTITY_BYTES } from '../identity.ts';
 import { COUNTER_EXHAUSTED, MAX_FUTURE_SKEW_MS } from '../limits.ts';
 import type { RuleContext } from './context.ts';
 import { idRules, pushedClusterIdFault } from './ids.ts';
-import { reject, rulesOf } from './rule.ts';
+import { reject, rulesOf, warn } from './rule.ts';
 
 export const identityRules = rulesOf({
   missing_cluster_id: reject('cluster.cluster_id', '`cluster.cluster_id` is set.'),
@@ -21,6 +22,10 @@ export const identityRules = rulesOf({
   collected_in_future: reject(
     'collected_at',
     '`collected_at` is at most 5 minutes (configurable) ahead of the service’s clock.',
+  ),
+  identity_too_long: warn(
+    ['cluster.display_name', 'cluster.provider', 'cluster.region', 'cluster.site'],
+    'Provider, region and site have at most 253 bytes, and `display_name` 128. Longer ones are shown cut in the cluster’s status; filters look at the whole value.',
   ),
   missing_counter: reject('logical_counter', '`logical_counter` is at least 1: 0 is unset.'),
   counter_exhausted: reject(
@@ -35,6 +40,11 @@ export function checkIdentity(
   context: RuleContext,
   out: FindingCollector,
 ): void {
+  checkId(snapshot, context, out);
+  checkLengths(snapshot, out);
+}
+
+function checkId(snapshot: ClusterResourceMap, context: RuleContext, out: FindingCollector): void {
   const id = snapshot.cluster?.clusterId ?? '';
   const path = () => 'cluster.cluster_id';
   if (id === '') {
@@ -53,6 +63,24 @@ export function checkIdentity(
       identityRules.cluster_id_mismatch,
       path,
       () => `cluster.cluster_id is ${quote(id)}, but the URL says ${quote(clusterId)}; they must be equal`,
+    );
+  }
+}
+
+function checkLengths({ cluster }: ClusterResourceMap, out: FindingCollector): void {
+  if (cluster === undefined) return;
+  for (const [field, text, max] of [
+    ['display_name', cluster.displayName, MAX_DISPLAY_NAME_BYTES],
+    ['provider', cluster.provider, MAX_IDENTITY_BYTES],
+    ['region', cluster.region, MAX_IDENTITY_BYTES],
+    ['site', cluster.site, MAX_IDENTITY_BYTES],
+  ] as const) {
+    const bytes = Buffer.byteLength(text, 'utf8');
+    if (bytes <= max) continue;
+    out.report(
+      identityRules.identity_too_long,
+      () => `cluster.${field}`,
+      () => `${field} ${quote(text)} has ${bytes} bytes; give it at most ${max}, or the status shows it cut`,
     );
   }
 }

@@ -17,11 +17,12 @@ import { checkReservations, ReservationIndex } from './reservations.ts';
 import { SnapshotIndex } from './snapshot-index.ts';
 import { checkApiResources, checkComponents, checkTopology } from './topology.ts';
 
-export { nodeTypeFactsOfContent } from './content-node-types.ts';
+export { capacityFactsOfContent } from './content-node-types.ts';
 export type { RuleContext } from './context.ts';
 export { mergeFindings } from './document-order.ts';
 export { clusterIdFault, pushedClusterIdFault } from './ids.ts';
-export { checkNodeTypeSuccession, type NodeTypeFacts, nodeTypeFacts } from './node-type-succession.ts';
+export { type Loss, lossBetween, lossFindings, NO_LOSS, standingLoss, warningsOf } from './loss.ts';
+export { type CapacityFacts, capacityFacts, checkNodeTypeSuccession } from './node-type-succession.ts';
 export { checkSuccession, type PreviousSnapshot } from './succession.ts';
 
 /**

@@ -31,39 +31,48 @@ export interface NodeTypeFacts {
   readonly path: string;
   readonly acceleratorModel: string;
   readonly acceleratorsPerNode: number;
+  readonly totalCount: number;
   /** Absent where the price is unknown. */
   readonly currencyCode: string | undefined;
   readonly purchaseModel: PurchaseModel;
 }
 
-/** The facts of every node type, in document order. */
-export function nodeTypeFacts(snapshot: ClusterResourceMap): readonly NodeTypeFacts[] {
-  return snapshot.capacityPools.flatMap((pool, p) =>
+/** What a snapshot is compared with its successor by, in document order. */
+export interface CapacityFacts {
+  readonly poolIds: readonly string[];
+  readonly nodeTypes: readonly NodeTypeFacts[];
+}
+
+/** The facts of every pool and node type. */
+export function capacityFacts({ capacityPools }: ClusterResourceMap): CapacityFacts {
+  const nodeTypes = capacityPools.flatMap((pool, p) =>
     pool.nodeTypes.map((type, t) => ({
       poolId: pool.id,
       nodeTypeId: type.id,
       path: `capacity_pools[${p}].node_types[${t}]`,
       acceleratorModel: type.acceleratorModel,
       acceleratorsPerNode: type.acceleratorsPerNode,
+      totalCount: type.totalCount,
       currencyCode: type.pricePerNodeHour?.currencyCode,
       purchaseModel: type.purchaseModel,
     })),
   );
+  return { poolIds: capacityPools.map(({ id }) => id), nodeTypes };
 }
 
 /** Checks that no node type of `next` means something else than in `previous`. Types that come or go break nothing. */
 export function checkNodeTypeSuccession(
-  previous: readonly NodeTypeFacts[],
-  next: readonly NodeTypeFacts[],
+  previous: CapacityFacts,
+  next: CapacityFacts,
   context: RuleContext,
 ): Findings {
   const out = new FindingCollector({ strict: context.strict, cap: context.maxFindings });
   const before = new Map<string, Map<string, NodeTypeFacts>>();
-  for (const facts of previous) {
+  for (const facts of previous.nodeTypes) {
     const pool = before.get(facts.poolId) ?? new Map<string, NodeTypeFacts>();
     before.set(facts.poolId, pool.set(facts.nodeTypeId, facts));
   }
-  for (const now of next) {
+  for (const now of next.nodeTypes) {
     const was = before.get(now.poolId)?.get(now.nodeTypeId);
     if (was !== undefined) checkUnchanged(was, now, out);
   }

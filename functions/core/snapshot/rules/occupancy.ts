@@ -34,19 +34,19 @@ export const occupancyRules = rulesOf({
   ),
   allocation_off_target: reject(
     ALLOCATION,
-    'The allocation stands in the pool and node type that its pod requirement names.',
+    'The allocation stands in the pool and node type that its pod requirement names. Needs an allocation that names a pod which is there, and a requirement that names a node type which is there (`unknown_requirement_target`).',
   ),
   allocation_count_mismatch: reject(
     `${ALLOCATION}.accelerator_count`,
-    '`accelerator_count` is that of the pod requirement (where it is 0, only `zero_allocation` is reported).',
+    '`accelerator_count` is that of the pod requirement (where it is 0, only `zero_allocation` is reported). Needs an allocation that names a pod which is there (`unknown_allocation`), and a requirement that a node can meet.',
   ),
   duplicate_allocation: reject(
     ALLOCATION,
-    'A pod, which is a job, rank, chain and `pod_index`, is allocated at most once in the cluster.',
+    'A pod, which is a job, rank, chain and `pod_index`, is allocated at most once in the cluster. Needs an allocation that names a pod which is there (`unknown_allocation`).',
   ),
   allocation_after_end: warn(
     ALLOCATION,
-    'The pod has not SUCCEEDED or FAILED. While its allocation is there, it counts as used.',
+    'The pod has not SUCCEEDED or FAILED. While its allocation is there, it counts as used. Needs an allocation that names a pod which is there (`unknown_allocation`).',
   ),
 });
 

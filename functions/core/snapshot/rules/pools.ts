@@ -6,10 +6,11 @@ import {
 } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
 import type { FindingCollector } from '../../findings.ts';
 import { quote } from '../../quote.ts';
+import { PLAUSIBLE_ACCELERATORS_PER_NODE, PLAUSIBLE_NODES } from '../limits.ts';
 import { isIso4217 } from './currency.ts';
 import { isKnownPurchaseModel, reportUnknownEnum } from './enums.ts';
 import { isValidId, reportInvalidId } from './ids.ts';
-import { reject, rulesOf, warn } from './rule.ts';
+import { reject, rulesOf, warn, warnAlways } from './rule.ts';
 import type { NodeTypeEntry, PoolEntry, SnapshotIndex } from './snapshot-index.ts';
 
 export const poolRules = rulesOf({
@@ -29,6 +30,10 @@ export const poolRules = rulesOf({
   too_many_occupied_nodes: reject(
     'capacity_pools[].node_types[].in_use',
     '`in_use` has at most `total_count` entries.',
+  ),
+  implausible_count: warnAlways(
+    ['capacity_pools[].node_types[].total_count', 'capacity_pools[].node_types[].accelerators_per_node'],
+    'A node type has at most 100,000 nodes, and a node at most 1,024 accelerators.',
   ),
   invalid_price: reject(
     [
@@ -153,6 +158,7 @@ export function checkNodeType(nodeType: NodeTypeEntry, index: SnapshotIndex, out
         `${quote(nodeType.pool.pool.id)} an id of its own`,
     );
   }
+  checkCounts(nodeType, out);
   if (pricePerNodeHour !== undefined) checkPrice(pricePerNodeHour, nodeType, out);
   if (purchaseModel === PurchaseModel.UNSPECIFIED) {
     out.report(
@@ -242,6 +248,27 @@ export function checkRunDuration(nodeType: NodeTypeEntry, out: FindingCollector)
       path,
       () =>
         `max_run_duration of ${nodeType.name} stands without the purchase model FLEX_START, whose nodes alone end by themselves`,
+    );
+  }
+}
+
+function checkCounts(nodeType: NodeTypeEntry, out: FindingCollector): void {
+  const { acceleratorsPerNode, totalCount } = nodeType.type;
+  if (acceleratorsPerNode > PLAUSIBLE_ACCELERATORS_PER_NODE) {
+    out.report(
+      poolRules.implausible_count,
+      () => `${nodeType.path}.accelerators_per_node`,
+      () =>
+        `accelerators_per_node of ${nodeType.name} is ${acceleratorsPerNode}; at most ${PLAUSIBLE_ACCELERATORS_PER_NODE} are plausible: ` +
+        'check that the agent counts the accelerators of one node',
+    );
+  }
+  if (totalCount > PLAUSIBLE_NODES) {
+    out.report(
+      poolRules.implausible_count,
+      () => `${nodeType.path}.total_count`,
+      () =>
+        `total_count of ${nodeType.name} is ${totalCount}; at most ${PLAUSIBLE_NODES} are plausible: check that the agent counts nodes`,
     );
   }
 }

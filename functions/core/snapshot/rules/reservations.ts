@@ -18,8 +18,14 @@ export const reservationRules = rulesOf({
     'The job and its rank are in `jobs`: without them the reservation has no shape.',
   ),
   zero_reservation: reject(`${RESERVATION}.additional_chains`, '`additional_chains` is at least 1.'),
-  duplicate_reservation: reject(RESERVATION, 'A rank is reserved at most once on a node type.'),
-  reservation_off_target: reject(RESERVATION, 'The rank has a pod requirement on this node type.'),
+  duplicate_reservation: reject(
+    RESERVATION,
+    'A rank is reserved at most once on a node type. Needs a rank that is there (`unknown_reservation_rank`).',
+  ),
+  reservation_off_target: reject(
+    RESERVATION,
+    'The rank has a pod requirement on this node type. Needs a rank that is there (`unknown_reservation_rank`) and whose requirements all name a node type that is there (`unknown_requirement_target`).',
+  ),
   reservation_incomplete: reject(
     [RESERVATION, `${RESERVATION}.additional_chains`],
     'A rank that spans node types is reserved on every one of them, with the same count: it is one number of chains, not to be added up. What is missing is reported at the rank’s first reservation, another count where it stands.',

@@ -14,6 +14,8 @@ export interface Rule {
   readonly at: readonly string[];
   /** What must be so. */
   readonly says: string;
+  /** A warning that `strict` leaves one: what it says may be true, and no agent can do anything about it. */
+  readonly alwaysWarns?: true;
 }
 
 /** A part of the book: the rules of one file, in the order in which the book lists them. */
@@ -32,6 +34,11 @@ export function reject(at: string | readonly string[], says: string): Declared {
 /** Declares a rule that goes along with an accepted snapshot. */
 export function warn(at: string | readonly string[], says: string): Declared {
   return { severity: 'warn', at: typeof at === 'string' ? [at] : at, says };
+}
+
+/** Declares a rule that goes along with an accepted snapshot, with `strict` too. */
+export function warnAlways(at: string | readonly string[], says: string): Declared {
+  return { ...warn(at, says), alwaysWarns: true };
 }
 
 /** Turns declarations, keyed by their codes, into rules. */

@@ -16,7 +16,7 @@ import { reject, rulesOf, warn } from './rule.ts';
 export const successionRules = rulesOf({
   counter_jump: reject(
     'logical_counter',
-    '`logical_counter` is at most 2^53 above the cluster’s high-water mark, where it has one, unless the push says `?allow_jump=true`: one corrupt counter must not lock a cluster out forever.',
+    '`logical_counter` is at most 2^53 above the cluster’s high-water mark, which is 0 for a new cluster, unless the push says `?allow_jump=true`: one corrupt counter must not lock a cluster out forever. A mark cannot be lowered: where no counter is left, push under another id.',
   ),
   collected_at_regressed: warn(
     'collected_at',
@@ -31,8 +31,8 @@ export const successionRules = rulesOf({
 /** What the last accepted snapshot of the cluster said. */
 export interface PreviousSnapshot {
   readonly highWater: bigint;
-  /** Nanoseconds since the epoch. */
-  readonly collectedAtNanos: bigint;
+  /** Nanoseconds since the epoch; absent where nothing was accepted. */
+  readonly collectedAtNanos?: bigint | undefined;
   /** As {@link identityOf} keeps it; absent where no more is known than the counter and the time. */
   readonly identity?: Pick<Identity, 'provider' | 'region' | 'site'> | undefined;
 }
@@ -84,13 +84,14 @@ function checkTimeGoesOn(
   out: FindingCollector,
 ): void {
   const { collectedAt } = snapshot;
-  if (collectedAt === undefined || nanosOf(collectedAt) >= previous.collectedAtNanos) return;
+  const before = previous.collectedAtNanos;
+  if (collectedAt === undefined || before === undefined || nanosOf(collectedAt) >= before) return;
   out.report(
     successionRules.collected_at_regressed,
     () => 'collected_at',
     () =>
       `collected_at is ${describeNanos(nanosOf(collectedAt))}, older than the last accepted snapshot’s ` +
-      `${describeNanos(previous.collectedAtNanos)}, though logical_counter rose; check the agent’s clock, and that only one agent pushes`,
+      `${describeNanos(before)}, though logical_counter rose; check the agent’s clock, and that only one agent pushes`,
   );
 }
 
@@ -105,8 +106,11 @@ function checkCounterStep(
     successionRules.counter_jump,
     () => 'logical_counter',
     () =>
-      `logical_counter is ${snapshot.logicalCounter}, ${step} above the high-water mark ${previous.highWater}; ` +
-      `at most ${MAX_COUNTER_JUMP} are allowed: go on at ${previous.highWater + 1n}, or push with allow_jump=true if it is meant`,
+      previous.highWater === 0n
+        ? `logical_counter is ${snapshot.logicalCounter}, and the first counter of a cluster is at most ${MAX_COUNTER_JUMP}: ` +
+          'start at 1 or at the time in milliseconds (not nanoseconds), or push with allow_jump=true if it is meant'
+        : `logical_counter is ${snapshot.logicalCounter}, ${step} above the high-water mark ${previous.highWater}; ` +
+          `at most ${MAX_COUNTER_JUMP} are allowed: go on at ${previous.highWater + 1n}, or push with allow_jump=true if it is meant`,
   );
 }
 

@@ -24,6 +24,8 @@ const COVERED_ELSEWHERE = [
   'collected_at_regressed',
   'identity_changed',
   'node_type_changed',
+  'pool_gone',
+  'snapshot_emptied',
 ];
 
 it('has every code once', () => {

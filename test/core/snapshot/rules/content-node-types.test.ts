@@ -2,7 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { encodeContent } from '../../../../functions/core/snapshot/canonical.ts';
-import { nodeTypeFacts, nodeTypeFactsOfContent } from '../../../../functions/core/snapshot/rules/index.ts';
+import { capacityFacts, capacityFactsOfContent } from '../../../../functions/core/snapshot/rules/index.ts';
 import {
   ClusterResourceMapSchema,
   type PurchaseModel,
@@ -14,7 +14,7 @@ it('reads of a body what decoding it whole would give', () => {
   fc.assert(
     fc.property(arbitrarySnapshot(), (snapshot) => {
       const body = encodeContent(snapshot);
-      expect(nodeTypeFactsOfContent(body)).toEqual(nodeTypeFacts(fromBinary(ClusterResourceMapSchema, body)));
+      expect(capacityFactsOfContent(body)).toEqual(capacityFacts(fromBinary(ClusterResourceMapSchema, body)));
     }),
     { numRuns: 300 },
   );
@@ -30,9 +30,9 @@ it('passes over fields that it does not know', () => {
     { no: 500, wireType: 2, data: Uint8Array.of(3, 0x61, 0x62, 0x63) },
     { no: 501, wireType: 0, data: Uint8Array.of(0x80, 0x01) },
   ];
-  expect(nodeTypeFactsOfContent(encodeContent(snapshot))).toEqual(nodeTypeFacts(snapshot));
+  expect(capacityFactsOfContent(encodeContent(snapshot))).toEqual(capacityFacts(snapshot));
 });
 
 it('throws at bytes that are no message', () => {
-  expect(() => nodeTypeFactsOfContent(Uint8Array.of(0x1a, 0x7f, 0x00))).toThrow();
+  expect(() => capacityFactsOfContent(Uint8Array.of(0x1a, 0x7f, 0x00))).toThrow();
 });

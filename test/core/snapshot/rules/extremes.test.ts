@@ -31,6 +31,11 @@ function check(init: SnapshotInit) {
   return checkSnapshot(snapshotOf(init), { nowMs: NOW_MS });
 }
 
+/** Without the warning that such counts are not plausible. */
+function findingsOf(init: SnapshotInit) {
+  return check(init).findings.filter(({ code }) => code !== 'implausible_count');
+}
+
 describe('sums do not wrap', () => {
   const halves = rank({
     podRequirements: [
@@ -46,13 +51,13 @@ describe('sums do not wrap', () => {
 
   it('a node of 4294967295 accelerators can be full', () => {
     const nodeTypes = [nodeType({ acceleratorsPerNode: UINT32_MAX, inUse: [{ allocations }] })];
-    expect(check({ capacityPools: [pool({ nodeTypes })], jobs: [job([halves])] }).findings).toEqual([]);
+    expect(findingsOf({ capacityPools: [pool({ nodeTypes })], jobs: [job([halves])] })).toEqual([]);
   });
 
   it('and cannot hold one more', () => {
     const inUse = [{ allocations, unavailableAccelerators: 1 }];
     const nodeTypes = [nodeType({ acceleratorsPerNode: UINT32_MAX, inUse })];
-    expect(check({ capacityPools: [pool({ nodeTypes })], jobs: [job([halves])] }).findings).toEqual([
+    expect(findingsOf({ capacityPools: [pool({ nodeTypes })], jobs: [job([halves])] })).toEqual([
       {
         code: 'node_overcommitted',
         severity: 'reject',
@@ -75,19 +80,17 @@ describe('sums do not wrap', () => {
     const nodeTypes = ['a', 'b', 'c'].map((id) => nodeType({ ...huge, id }));
     const bounds = { minNodes: UINT32_MAX, maxNodes: UINT32_MAX, maxAccelerators: UINT32_MAX };
     const accelerators = 6n * BigInt(UINT32_MAX) ** 2n;
-    expect(check({ capacityPools: [pool({ ...bounds, nodeTypes })] }).findings.map((f) => f.message)).toEqual(
-      [
-        `pool "p" has ${3 * UINT32_MAX} nodes and ${3 * UINT32_MAX} pending ones, more than its max_nodes ${UINT32_MAX}`,
-        `pool "p" has ${accelerators} accelerators on its nodes and pending nodes, more than its max_accelerators ${UINT32_MAX}`,
-      ],
-    );
+    expect(findingsOf({ capacityPools: [pool({ ...bounds, nodeTypes })] }).map((f) => f.message)).toEqual([
+      `pool "p" has ${3 * UINT32_MAX} nodes and ${3 * UINT32_MAX} pending ones, more than its max_nodes ${UINT32_MAX}`,
+      `pool "p" has ${accelerators} accelerators on its nodes and pending nodes, more than its max_accelerators ${UINT32_MAX}`,
+    ]);
   });
 
   it('a pool at its bounds of 4294967295 is in bounds, and one above is not', () => {
     const bounds = { minNodes: UINT32_MAX, maxNodes: UINT32_MAX };
     const filled = (pendingNodeCount: number) => {
       const nodeTypes = [nodeType({ totalCount: UINT32_MAX, pendingNodeCount })];
-      return check({ capacityPools: [pool({ ...bounds, nodeTypes })] }).findings.map((f) => f.path);
+      return findingsOf({ capacityPools: [pool({ ...bounds, nodeTypes })] }).map((f) => f.path);
     };
     expect(filled(0)).toEqual([]);
     expect(filled(1)).toEqual(['capacity_pools[0].max_nodes']);

@@ -154,7 +154,7 @@ it('a job without ranks and a rank without chains are legal', () => {
 });
 
 it('absent bounds are unspecified, neither 0 nor unlimited', () => {
-  const nodeTypes = [nodeType({ totalCount: 1_000_000, pendingNodeCount: 1_000_000 })];
+  const nodeTypes = [nodeType({ totalCount: 100_000, pendingNodeCount: 1_000_000 })];
   expect(findingsOf({ capacityPools: [pool({ autoscalingEnabled: true, nodeTypes })] })).toEqual([]);
   expect(findingsOf({ capacityPools: [pool({ nodeTypes })], jobs: [job([rank({ minChains: 3 })])] })).toEqual(
     [],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkNodeTypeSuccession, nodeTypeFacts } from '../../../../functions/core/snapshot/rules/index.ts';
+import { capacityFacts, checkNodeTypeSuccession } from '../../../../functions/core/snapshot/rules/index.ts';
 import { PurchaseModel } from '../../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { NOW_MS, type NodeTypeInit, nodeType, pool, snapshotOf } from '../builders.ts';
 
@@ -9,7 +9,7 @@ const BEFORE: NodeTypeInit = {
 };
 
 function factsOf(init: NodeTypeInit) {
-  return nodeTypeFacts(
+  return capacityFacts(
     snapshotOf({ capacityPools: [pool(), pool({ id: 'q', nodeTypes: [nodeType(init)] })] }),
   );
 }
@@ -89,12 +89,12 @@ it('tells node types of one id in two pools apart', () => {
         pool({ id: 'q', nodeTypes: [nodeType({ acceleratorsPerNode: second })] }),
       ],
     });
-  const before = nodeTypeFacts(snapshot(8, 4));
-  expect(checkNodeTypeSuccession(before, nodeTypeFacts(snapshot(8, 4)), { nowMs: NOW_MS }).findings).toEqual(
+  const before = capacityFacts(snapshot(8, 4));
+  expect(checkNodeTypeSuccession(before, capacityFacts(snapshot(8, 4)), { nowMs: NOW_MS }).findings).toEqual(
     [],
   );
   expect(
-    checkNodeTypeSuccession(before, nodeTypeFacts(snapshot(4, 8)), { nowMs: NOW_MS }).findings.map(
+    checkNodeTypeSuccession(before, capacityFacts(snapshot(4, 8)), { nowMs: NOW_MS }).findings.map(
       (f) => f.path,
     ),
   ).toEqual([

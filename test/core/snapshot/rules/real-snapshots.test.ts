@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { decodeSnapshot } from '../../../../functions/core/snapshot/decode.ts';
 import { identityOf } from '../../../../functions/core/snapshot/identity.ts';
 import {
+  capacityFacts,
   checkNodeTypeSuccession,
   checkSnapshot,
   checkSuccession,
-  nodeTypeFacts,
 } from '../../../../functions/core/snapshot/rules/index.ts';
 import { nanosOf } from '../../../../functions/core/timestamp.ts';
 
@@ -76,7 +76,7 @@ describe.each(names)('%s', (name) => {
       identity: identityOf(previous),
     };
     expect(checkSuccession(next, context, head).findings).toEqual([]);
-    expect(checkNodeTypeSuccession(nodeTypeFacts(previous), nodeTypeFacts(next), context).findings).toEqual(
+    expect(checkNodeTypeSuccession(capacityFacts(previous), capacityFacts(next), context).findings).toEqual(
       [],
     );
   });

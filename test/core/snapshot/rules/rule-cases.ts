@@ -135,6 +135,40 @@ const POOLS: readonly RuleCase[] = [
     path: 'capacity_pools[0].node_types[1].id',
     message: `id "t" is that of ${TYPE} already; give each node type of pool "p" an id of its own`,
   },
+  ...(['provider', 'region', 'site'] as const).map((field) => ({
+    code: 'identity_too_long',
+    breaks: `a ${field} of more than 253 bytes`,
+    broken: { cluster: { clusterId: 'c1', [field]: 'é'.repeat(127) } },
+    legal: { cluster: { clusterId: 'c1', [field]: 'x'.repeat(253) } },
+    path: `cluster.${field}`,
+    message: `${field} "${'é'.repeat(127)}" has 254 bytes; give it at most 253, or the status shows it cut`,
+  })),
+  {
+    code: 'identity_too_long',
+    breaks: 'a display name of more than 128 bytes',
+    broken: { cluster: { clusterId: 'c1', displayName: 'x'.repeat(129) } },
+    legal: { cluster: { clusterId: 'c1', displayName: 'x'.repeat(128) } },
+    path: 'cluster.display_name',
+    message: `display_name "${'x'.repeat(128)}"… (129 characters) has 129 bytes; give it at most 128, or the status shows it cut`,
+  },
+  {
+    code: 'implausible_count',
+    breaks: 'more nodes of a type than anybody has',
+    broken: typed({ totalCount: 100_001 }),
+    legal: typed({ totalCount: 100_000 }),
+    path: `${TYPE}.total_count`,
+    message:
+      'total_count of node type "t" of pool "p" is 100001; at most 100000 are plausible: check that the agent counts nodes',
+  },
+  {
+    code: 'implausible_count',
+    breaks: 'more accelerators on a node than any machine has',
+    broken: typed({ acceleratorsPerNode: 1_025 }),
+    legal: typed({ acceleratorsPerNode: 1_024 }),
+    path: `${TYPE}.accelerators_per_node`,
+    message:
+      'accelerators_per_node of node type "t" of pool "p" is 1025; at most 1024 are plausible: check that the agent counts the accelerators of one node',
+  },
   {
     code: 'too_many_occupied_nodes',
     breaks: 'more occupied nodes than there are',

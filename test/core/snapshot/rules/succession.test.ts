@@ -49,6 +49,22 @@ describe('the counter', () => {
     });
   });
 
+  it('of a new cluster may be 2^53 and not more', () => {
+    const first = { highWater: 0n, collectedAtNanos: undefined, identity: undefined };
+    expect(succession({ logicalCounter: 2n ** 53n }, first).findings).toEqual([]);
+    expect(succession({ logicalCounter: 1_767_225_600_000_000_000n }, first)).toMatchObject({
+      findings: [
+        {
+          code: 'counter_jump',
+          severity: 'reject',
+          message:
+            'logical_counter is 1767225600000000000, and the first counter of a cluster is at most 9007199254740992: ' +
+            'start at 1 or at the time in milliseconds (not nanoseconds), or push with allow_jump=true if it is meant',
+        },
+      ],
+    });
+  });
+
   it('may jump where the push says that it is meant', () => {
     expect(succession({ logicalCounter: 2n ** 64n - 2n }, {}, { allowJump: true }).findings).toEqual([]);
   });
