@@ -2,7 +2,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { LogFields } from '../runtime/telemetry.ts';
-import type { AppEnv } from './app.ts';
+import type { AppEnv } from './app-env.ts';
 import { routeName } from './route-name.ts';
 
 export function accessLog(write: (fields: LogFields) => void): MiddlewareHandler<AppEnv> {

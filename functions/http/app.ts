@@ -10,23 +10,12 @@ import { ResourceMapError } from '../core/errors.ts';
 import { REQUEST_DEADLINE_MS, withDeadline } from '../runtime/deadline.ts';
 import { duringRequest, type Telemetry } from '../runtime/telemetry.ts';
 import { accessLog } from './access-log.ts';
+import type { App, AppEnv } from './app-env.ts';
 import { undecodedPath } from './cluster-path.ts';
 import { type Access, guard } from './guard.ts';
 import { MAX_BYTES_IN_FLIGHT } from './limits.ts';
-import { MemoryBudget, type MemoryShare } from './memory-budget.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { problemResponse } from './problem.ts';
-
-/** Variables of a request. */
-export interface AppEnv {
-  Variables: {
-    requestId: string;
-    /** What the request holds of the process's memory; given back once it is answered. */
-    memory: MemoryShare;
-    principal: Principal;
-  };
-}
-
-export type App = Hono<AppEnv>;
 
 /**
  * An app without routes.

@@ -10,7 +10,7 @@ import { PERMISSIONS, type Permission } from '../auth/permissions.ts';
 import { ANYONE, type Caller } from '../auth/principal.ts';
 import { ResourceMapError } from '../core/errors.ts';
 import { quote } from '../core/quote.ts';
-import type { AppEnv } from './app.ts';
+import type { AppEnv } from './app-env.ts';
 import { clusterIdOf } from './cluster-path.ts';
 import { routeName } from './route-name.ts';
 

@@ -9,7 +9,7 @@
  */
 import type { APIGatewayProxyEventV2, Context as LambdaContext } from 'aws-lambda';
 import { handle, type LambdaEvent } from 'hono/aws-lambda';
-import type { App } from './app.ts';
+import type { App } from './app-env.ts';
 import { CLUSTERS_PATH } from './cluster-path.ts';
 
 const SNAPSHOT_SUFFIX = '/snapshot';

@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { MalformedBodyError, ResourceMapError } from '../core/errors.ts';
-import type { AppEnv } from './app.ts';
+import type { AppEnv } from './app-env.ts';
 import { inflate } from './inflate.ts';
 import { MAX_BODY_BYTES, MAX_INFLATED_BYTES } from './limits.ts';
 import type { MemoryShare } from './memory-budget.ts';

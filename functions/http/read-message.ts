@@ -2,7 +2,7 @@
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import type { Context } from 'hono';
 import { decodeMessage } from '../core/snapshot/decode.ts';
-import type { AppEnv } from './app.ts';
+import type { AppEnv } from './app-env.ts';
 import { BYTES_PER_ELEMENT } from './limits.ts';
 import { requestFormat } from './media-type.ts';
 import { BODY_LIMITS, type BodyLimits, readBody } from './read-body.ts';

@@ -4,7 +4,7 @@ import { newToken, tokenDigest } from '../auth/static-token.ts';
 import type { Access } from '../http/guard.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { RegistrationStore } from '../storage/registrations.ts';
-import type { LocalAccess } from './service.ts';
+import type { LocalAccess } from './access.ts';
 
 export interface OpenedAccess {
   readonly access: Access;

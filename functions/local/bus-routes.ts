@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import type { App } from '../http/app.ts';
+import type { App } from '../http/app-env.ts';
 import { type BodyLimits, readBody } from '../http/read-body.ts';
 import { type LocalBus, PutEventsError } from './event-bus.ts';
 import { ListenerLimiter } from './listener-limiter.ts';

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import { ResourceMapError } from '../core/errors.ts';
-import type { App } from '../http/app.ts';
+import type { App } from '../http/app-env.ts';
 import {
   CLOSE_GRACE_MS,
   HEADERS_TIMEOUT_MS,

@@ -8,13 +8,14 @@ import { checkMembership, DEFAULT_MEMBERSHIP, MembershipError } from '../core/me
 import { MAX_FUTURE_SKEW_MS } from '../core/snapshot/limits.ts';
 import { checkSha256, type PageLinks } from '../runtime/settings.ts';
 import { jsonLinesTelemetry } from '../runtime/telemetry.ts';
+import type { LocalAccess } from './access.ts';
 import { EngineInUseError } from './dynalite.ts';
 import { TokenFile } from './first-admin-token.ts';
 import { isLoopback } from './loopback-guard.ts';
 import { type SampleAgents, startSampleAgents } from './sample-agents.ts';
 import { sampleSeries } from './sample-series.ts';
 import { pushSamples } from './samples.ts';
-import { type Engine, type LocalAccess, type LocalService, startService } from './service.ts';
+import { type Engine, type LocalService, startService } from './service.ts';
 
 // The lock file pins the SDK, so what its future versions will ask of Node says nothing here.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';

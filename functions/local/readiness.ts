@@ -3,7 +3,7 @@
  * balancer); a Lambda function is never asked, since nothing takes it out of a rotation.
  */
 import { ResourceMapError } from '../core/errors.ts';
-import type { App } from '../http/app.ts';
+import type { App } from '../http/app-env.ts';
 import type { Store } from '../storage/commit.ts';
 
 /** Of no cluster: ids have no control characters. One read unit finds that it is not there. */

@@ -5,7 +5,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BUILT_IN_CATALOGUE, type InstanceCatalogue } from '../core/bundle/model/catalogue.ts';
 import { DEFAULT_MEMBERSHIP, type Membership } from '../core/membership.ts';
-import { type App, createApp } from '../http/app.ts';
+import { createApp } from '../http/app.ts';
+import type { App } from '../http/app-env.ts';
 import { ChangeSignal } from '../http/wait.ts';
 import { sweep } from '../lambdas/expire/sweep.ts';
 import { announcer } from '../lambdas/notify/announce.ts';
@@ -24,6 +25,7 @@ import { claimsTableDefinition, LedgerStore } from '../storage/ledgers.ts';
 import { PoolStore, poolsTableDefinition } from '../storage/pools.ts';
 import { RegistrationStore, registrationsTableDefinition } from '../storage/registrations.ts';
 import { DEFAULT_SHARDS, type Tables } from '../storage/tables.ts';
+import type { LocalAccess } from './access.ts';
 import { localApp } from './app.ts';
 import { openAccess } from './auth.ts';
 import { ROUND_EVERY_MS, startBundleTimer } from './bundle-timer.ts';
@@ -66,14 +68,6 @@ export interface ServiceOptions {
   /** Whether callers need a token. Absent: they do not. */
   readonly access?: LocalAccess;
 }
-
-export type LocalAccess =
-  | { readonly kind: 'open' }
-  | {
-      readonly kind: 'tokens';
-      /** SHA-256 in hex of the first admin's token; absent: one is made where there is no admin yet. */
-      readonly adminTokenSha256?: string;
-    };
 
 /** A running service. */
 export interface LocalService {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PERMISSIONS } from '../../functions/auth/permissions.ts';
 import type { Role } from '../../functions/core/registration.ts';
-import type { App } from '../../functions/http/app.ts';
+import type { App } from '../../functions/http/app-env.ts';
 import { routeName } from '../../functions/http/route-name.ts';
 import { unconnectedApp } from '../local/unconnected-app.ts';
 import { type GuardedService, startGuardedService } from './guarded-service.ts';

@@ -13,7 +13,8 @@ import {
   ClusterResourceMapSchema,
   GlobalResourceMapSchema,
 } from '../../functions/gen/resourcemap/v1/resource_map_pb.ts';
-import { type App, createApp } from '../../functions/http/app.ts';
+import { createApp } from '../../functions/http/app.ts';
+import type { App } from '../../functions/http/app-env.ts';
 import { type BufferedBody, sendEncoded } from '../../functions/http/send-pieces.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';

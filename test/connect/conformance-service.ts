@@ -19,7 +19,8 @@ import { type Any, AnySchema, FileDescriptorSetSchema } from '@bufbuild/protobuf
 import { serve } from '@hono/node-server';
 import type { Context } from 'hono';
 import { ResourceMapError } from '../../functions/core/errors.ts';
-import { type AppEnv, createApp } from '../../functions/http/app.ts';
+import { createApp } from '../../functions/http/app.ts';
+import type { AppEnv } from '../../functions/http/app-env.ts';
 import { type Call, callHead } from '../../functions/http/connect/read-call.ts';
 import { RPC_CODES, type RpcCode, rpcErrorOf } from '../../functions/http/connect/rpc-error.ts';
 import { rpcErrors } from '../../functions/http/connect/rpc-errors.ts';

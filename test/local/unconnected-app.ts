@@ -1,6 +1,6 @@
 /** The app of the local service, which has every route there is, on stores that answer nothing. */
 import { BUILT_IN_CATALOGUE } from '../../functions/core/bundle/model/catalogue.ts';
-import type { App } from '../../functions/http/app.ts';
+import type { App } from '../../functions/http/app-env.ts';
 import { ChangeSignal } from '../../functions/http/wait.ts';
 import { BundleKeeper } from '../../functions/lambdas/plan/bundle-keeper.ts';
 import { localApp } from '../../functions/local/app.ts';

@@ -14,8 +14,8 @@ import {
   type QueryCommandInput,
   type ScanCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import { type Bindings, type Item, parseCondition } from './expression.ts';
-import { compareValues, copyItem, sizeOf, textOfKey } from './values.ts';
+import { type Bindings, parseCondition } from './expression.ts';
+import { compareValues, copyItem, type Item, sizeOf, textOfKey } from './values.ts';
 
 export interface TableShape {
   readonly partition: string;

@@ -4,9 +4,7 @@
  * Source: "Condition and filter expressions", Amazon DynamoDB Developer Guide.
  */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { compareValues } from './values.ts';
-
-export type Item = Record<string, AttributeValue>;
+import { compareValues, type Item } from './values.ts';
 
 export interface Bindings {
   readonly names: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import {
 import fc from 'fast-check';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { type Command, DynamoDbModel, STRICT } from './dynamodb-model.ts';
-import type { Item } from './expression.ts';
+import type { Item } from './values.ts';
 
 const engines = inject('engines');
 const TABLE = 'Model';

@@ -7,9 +7,9 @@ import type { DynamoDBStreamsClient, GetRecordsCommandInput } from '@aws-sdk/cli
 import { HEAD_ATTRIBUTES } from '../../functions/storage/head-item.ts';
 import { restoreHeads, type Since } from '../../infra/restore/restore-heads.ts';
 import type { Command, DynamoDbModel } from './dynamodb-model.ts';
-import type { Item } from './expression.ts';
 import type { Entry } from './history.ts';
 import { RESTORED_HEADS, type Service, TABLES } from './service.ts';
+import type { Item } from './values.ts';
 import type { Process, World } from './world.ts';
 
 /** No request to the database is on its way for longer. */

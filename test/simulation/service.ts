@@ -1,7 +1,8 @@
 /** Instances of the service as processes that can be killed, and the network in front of them. */
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type App, createApp } from '../../functions/http/app.ts';
+import { createApp } from '../../functions/http/app.ts';
+import type { App } from '../../functions/http/app-env.ts';
 import { ChangeSignal } from '../../functions/http/wait.ts';
 import { mapRoutes } from '../../functions/lambdas/map/routes.ts';
 import { claimRoutes } from '../../functions/lambdas/plan/routes-claims.ts';

@@ -1,6 +1,7 @@
 /** Attribute values: their order, their size, and copies that nobody else can change. */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import type { Item } from './expression.ts';
+
+export type Item = Record<string, AttributeValue>;
 
 /** Order within one type; undefined for two types that do not compare. Numbers are compared exactly. */
 export function compareValues(a: AttributeValue, b: AttributeValue): number | undefined {

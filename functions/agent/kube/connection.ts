@@ -6,7 +6,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { at, member, text } from '../mapping/json.ts';
 import { KubeApiError, KubeConnectionError } from './errors.ts';
-import type { KubeTarget } from './kubeconfig.ts';
+import type { KubeTarget } from './target.ts';
 
 export interface KubeRequest {
   readonly method?: 'GET' | 'PUT' | 'POST';

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { at, instant, isTrue, list, member, text } from '../mapping/json.ts';
 import { KubeconfigError } from './errors.ts';
-import type { Credentials, KubeTarget } from './kubeconfig.ts';
+import type { Credentials, KubeTarget } from './target.ts';
 
 const execFileAsync = promisify(execFile);
 

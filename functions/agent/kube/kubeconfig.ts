@@ -10,24 +10,7 @@ import { parse } from 'yaml';
 import { at, isTrue, list, member, text } from '../mapping/json.ts';
 import { KubeconfigError } from './errors.ts';
 import { execCredentials } from './exec-credentials.ts';
-
-/** What a request shows of itself. */
-export interface Credentials {
-  readonly authorization?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
-
-export interface KubeTarget {
-  readonly server: URL;
-  readonly ca: string | undefined;
-  readonly insecure: boolean;
-  readonly serverName: string | undefined;
-  /** Asked at each request, since tokens change. */
-  credentials(): Promise<Credentials>;
-  /** The server refused the credentials: the next ones are to be new. */
-  refused(): void;
-}
+import type { KubeTarget } from './target.ts';
 
 export interface KubeconfigOptions {
   /** A file in place of KUBECONFIG and `~/.kube/config`. */

@@ -71,5 +71,5 @@ export { type PlanRequest, planRequest, type RequestPlan } from './plan/plan-req
 export { planNodeServices } from './plan/services.ts';
 export type { Candidate, InventoryCandidate, SlotCandidate } from './search/candidates.ts';
 export type { NodeName } from './search/fleet.ts';
-export type { Copy } from './search/search.ts';
+export type { Copy } from './search/search-model.ts';
 export { type BundleValidation, validateBundle } from './validate/validate.ts';

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { MalformedBodyError, ResourceMapError } from '../../core/errors.ts';
 import type { WireFormat } from '../../core/snapshot/decode.ts';
-import type { AppEnv } from '../app.ts';
+import type { AppEnv } from '../app-env.ts';
 import { inflate } from '../inflate.ts';
 import { acceptsGzip } from '../media-type.ts';
 import { BODY_LIMITS, type BodyLimits, readBody } from '../read-body.ts';

@@ -3,7 +3,7 @@
  * problems and caches are those of the route, and `GetMap` is byte for byte `GET /v1/map`.
  */
 import type { Context } from 'hono';
-import type { App, AppEnv } from '../app.ts';
+import type { App, AppEnv } from '../app-env.ts';
 import { METHODS, type RouteRequest } from './methods.ts';
 import type { Call } from './read-call.ts';
 import { serveUnary } from './unary.ts';

@@ -1,6 +1,6 @@
 /** Turns the problem of a failed RPC into an error of its protocol, what failed before the RPC's route included. */
 import type { Context, MiddlewareHandler } from 'hono';
-import type { AppEnv } from '../app.ts';
+import type { AppEnv } from '../app-env.ts';
 import { type CallHead, callHead, isRpcPath } from './read-call.ts';
 import { type ProblemBody, rpcErrorOf } from './rpc-error.ts';
 import { errorResponse } from './write-response.ts';

@@ -1,6 +1,6 @@
 /** One unary RPC over HTTP: the call is read, handed to its method, and answered in its protocol. */
 import type { Context } from 'hono';
-import type { AppEnv } from '../app.ts';
+import type { AppEnv } from '../app-env.ts';
 import { BODY_LIMITS, type BodyLimits } from '../read-body.ts';
 import { type Call, callHead, readCall } from './read-call.ts';
 import { errorResponse } from './write-response.ts';

@@ -2,7 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { Context } from 'hono';
 import { parseAccept } from 'hono/utils/accept';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { knownRepresentations } from '../../http/conditional.ts';
 import type { PageLinks } from '../../runtime/settings.ts';
 import type { PageAsset, PageAssets } from './page-assets.ts';

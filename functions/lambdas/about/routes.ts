@@ -1,7 +1,7 @@
 /** What is open to everybody: whether the service is up, what it has, and how that is described. */
 import { etag, RETAINED_304_HEADERS } from 'hono/etag';
 import { PERMISSIONS } from '../../auth/permissions.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { isApiRoute } from '../../http/route-name.ts';
 import { VERSION } from '../../runtime/version.ts';
 import { type PageSettings, pageRoutes } from './page-routes.ts';

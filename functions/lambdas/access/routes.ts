@@ -16,7 +16,7 @@ import {
   type Token as TokenMessage,
   TokenSchema,
 } from '../../gen/resourcemap/v1/access_pb.ts';
-import type { App, AppEnv } from '../../http/app.ts';
+import type { App, AppEnv } from '../../http/app-env.ts';
 import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import { readMessage } from '../../http/read-message.ts';

@@ -15,7 +15,7 @@ import {
   ClusterStatusSchema,
   FindingSchema,
 } from '../../gen/resourcemap/v1/service_pb.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../../http/cluster-path.ts';
 import { clusterStatus, refusedClusterStatus } from '../../http/cluster-status.ts';
 import { responseFormat } from '../../http/media-type.ts';
@@ -29,8 +29,8 @@ import { highWaterOf } from '../../storage/decide.ts';
 import { ClusterNotFoundError } from '../../storage/errors.ts';
 import type { Head } from '../../storage/head.ts';
 import type { Refusal } from '../../storage/refusals.ts';
+import type { MapDeps } from './deps.ts';
 import { filterOf, wantedForm } from './map-request.ts';
-import type { MapDeps } from './routes.ts';
 import { standingWarnings } from './standing-warnings.ts';
 
 export function clusterRoutes(app: App, map: MapReader, { store, now, maxResponseBytes }: MapDeps): void {

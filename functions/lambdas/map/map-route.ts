@@ -3,7 +3,7 @@ import { clockEtag } from '../../core/map/clock.ts';
 import { narrow } from '../../core/map/filter.ts';
 import { spliceClockJson, spliceMapJson } from '../../core/map/splice-json.ts';
 import { spliceClockProtobuf, spliceMapProtobuf } from '../../core/map/splice-protobuf.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { knownRepresentations } from '../../http/conditional.ts';
 import { encodePieces, type SendOptions, sendEncoded } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';

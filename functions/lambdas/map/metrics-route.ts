@@ -1,6 +1,6 @@
 /** GET /metrics: from the heads alone, as a poll of the map costs. */
 import { narrow } from '../../core/map/filter.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { sendExposition } from '../../http/send-exposition.ts';
 import { filterFacts, type MapReader } from '../../reading/map-reader.ts';
 import { clusterMetrics } from './cluster-metrics.ts';

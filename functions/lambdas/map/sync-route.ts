@@ -4,7 +4,7 @@ import { WHOLE_MAP } from '../../core/map/filter.ts';
 import { spliceSyncJson } from '../../core/map/splice-json.ts';
 import { spliceSyncProtobuf } from '../../core/map/splice-protobuf.ts';
 import { SyncRequestSchema } from '../../gen/resourcemap/v1/service_pb.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { MAX_SYNC_BYTES } from '../../http/limits.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';

@@ -15,7 +15,7 @@ import {
   ValidationResultSchema,
 } from '../../gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { PlanRequestSchema, PlanResponseSchema } from '../../gen/resourcemap/bundle/v1/plan_pb.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { MAX_BODY_BYTES, MAX_BYTES_WAITING } from '../../http/limits.ts';
 import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';

@@ -16,7 +16,7 @@ import {
   FitRequestSchema,
   FitResponseSchema,
 } from '../../gen/resourcemap/v1/capacity_pb.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';
 import type { BodyLimits } from '../../http/read-body.ts';
 import { readMessage } from '../../http/read-message.ts';

@@ -29,7 +29,7 @@ import {
   ClaimSchema,
   ClaimState,
 } from '../../gen/resourcemap/v1/claims_pb.ts';
-import type { App, AppEnv } from '../../http/app.ts';
+import type { App, AppEnv } from '../../http/app-env.ts';
 import { knownRepresentations } from '../../http/conditional.ts';
 import { responseFormat } from '../../http/media-type.ts';
 import { preferredWaitSeconds } from '../../http/prefer.ts';

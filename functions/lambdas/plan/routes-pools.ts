@@ -7,7 +7,7 @@ import { ResourceMapError } from '../../core/errors.ts';
 import { quote } from '../../core/quote.ts';
 import type { WireFormat } from '../../core/snapshot/decode.ts';
 import { PoolListSchema, PoolSchema, StoredPoolSchema } from '../../gen/resourcemap/bundle/v1/pool_pb.ts';
-import type { App, AppEnv } from '../../http/app.ts';
+import type { App, AppEnv } from '../../http/app-env.ts';
 import { knownRepresentations, type WriteCondition, writeCondition } from '../../http/conditional.ts';
 import { responseFormat } from '../../http/media-type.ts';
 import { refuseUnknownParameters } from '../../http/query.ts';

@@ -36,7 +36,7 @@ import {
   BundleStopTimeSchema,
 } from '../../gen/resourcemap/bundle/v1/live_pb.ts';
 import type { StoredBundle } from '../../gen/resourcemap/bundle/v1/stored_pb.ts';
-import type { App, AppEnv } from '../../http/app.ts';
+import type { App, AppEnv } from '../../http/app-env.ts';
 import { knownRepresentations, type WriteCondition, writeCondition } from '../../http/conditional.ts';
 import { responseFormat } from '../../http/media-type.ts';
 import { preferredWaitSeconds } from '../../http/prefer.ts';

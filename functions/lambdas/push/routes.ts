@@ -13,7 +13,7 @@ import {
   PushResultSchema,
   ValidateResultSchema,
 } from '../../gen/resourcemap/v1/service_pb.ts';
-import type { App } from '../../http/app.ts';
+import type { App } from '../../http/app-env.ts';
 import { CLUSTER_ROUTE, clusterIdOf, SNAPSHOT_ROUTE } from '../../http/cluster-path.ts';
 import { clusterStatus } from '../../http/cluster-status.ts';
 import { responseFormat } from '../../http/media-type.ts';

@@ -13,7 +13,7 @@ import { type Place, sameAz, sameCloud } from '../model/place.ts';
 import type { BundlePlan } from '../plan/plan-model.ts';
 import { planStepwise } from '../plan/plan-request.ts';
 import type { SlotCandidate } from '../search/candidates.ts';
-import type { Copy } from '../search/search.ts';
+import type { Copy } from '../search/search-model.ts';
 import { planMessage } from '../wire/write-plan.ts';
 import { ranksOf } from './ranks.ts';
 import type { BundleWorld } from './world.ts';

@@ -19,7 +19,7 @@ import { ClaimState } from '../../../gen/resourcemap/v1/claims_pb.ts';
 import { claimIdOf } from '../../claims/claim-id.ts';
 import type { Stepwise } from '../../stepwise.ts';
 import type { Bundle } from '../model/model.ts';
-import type { Copy } from '../search/search.ts';
+import type { Copy } from '../search/search-model.ts';
 import { type FoundPlace, findPlace, findPlaces } from './find-place.ts';
 import { BACK_OFF_MS, MAX_BACK_OFF_MS, PLACE_AHEAD_MS, REPAIR_AFTER_MS, START_WITHIN_MS } from './limits.ts';
 import { observe } from './observe.ts';

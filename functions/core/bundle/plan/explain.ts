@@ -13,7 +13,7 @@ import { type Domain, sameAz } from '../model/place.ts';
 import { type Assessment, standingObstacle } from '../search/assess.ts';
 import type { NodeClass } from '../search/fleet.ts';
 import { verdictBeside } from '../search/owed-nodes.ts';
-import type { Copy, UsedNode, Variable } from '../search/search.ts';
+import type { Copy, UsedNode, Variable } from '../search/search-model.ts';
 import { boundedBy, type WorkBudget } from '../work.ts';
 import { FILTERS, type Filter } from './plan-model.ts';
 

@@ -12,15 +12,8 @@ import type { CompiledPool } from '../model/tiers.ts';
 import type { Assessor } from '../search/assess.ts';
 import type { NodeClass, PlannedNode } from '../search/fleet.ts';
 import type { OwedNodes } from '../search/owed-nodes.ts';
-import {
-  type DeadEnd,
-  findNodes,
-  type Outcome,
-  type Rules,
-  type Solution,
-  type UsedNode,
-  type Variable,
-} from '../search/search.ts';
+import { type DeadEnd, findNodes, type Outcome, type Rules, type Solution } from '../search/search.ts';
+import type { UsedNode, Variable } from '../search/search-model.ts';
 import { minimizeSharing } from '../search/sharing.ts';
 import { type CopyOfBundle, copyOf, variablesOf } from '../search/variables.ts';
 import { invalidNumbers, transitiveContradictions } from '../validate/advice.ts';

@@ -2,7 +2,7 @@
 import type { AdviceCode, ValidationCode } from '../model/codes.ts';
 import type { ValidationFinding } from '../model/model.ts';
 import type { NodeName } from '../search/fleet.ts';
-import type { Copy } from '../search/search.ts';
+import type { Copy } from '../search/search-model.ts';
 
 /**
  * Filters in the order in which they are applied; each leaves fewer nodes.

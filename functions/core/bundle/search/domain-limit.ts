@@ -7,7 +7,7 @@
 import type { Domain } from '../model/place.ts';
 import type { CompiledPool } from '../model/tiers.ts';
 import type { WorkBudget } from '../work.ts';
-import type { UsedNode, Variable } from './search.ts';
+import type { UsedNode, Variable } from './search-model.ts';
 import { costOfDomain, costOfPair, type Forbidden } from './sharing-cost.ts';
 
 /** Comparisons of two domains, or looks at a number, that a step of the budget buys. */

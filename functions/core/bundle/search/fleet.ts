@@ -11,7 +11,7 @@ import { describeNodeType } from '../model/describe.ts';
 import { type NodeState, nodeKey } from '../model/node.ts';
 import { type Domain, DomainTable, type Place } from '../model/place.ts';
 import { type Candidate, nodeState } from './candidates.ts';
-import { OwedNodes } from './owed-nodes.ts';
+import { type NodesOfState, OwedNodes } from './owed-nodes.ts';
 
 /** Which node it is: by id, or a slot of the map. */
 export type NodeName =
@@ -19,15 +19,11 @@ export type NodeName =
   | { readonly kind: 'slot'; readonly number: number; readonly freeAccelerators: number };
 
 /** Nodes in one state. */
-export interface NodeClass {
-  readonly state: NodeState;
+export interface NodeClass extends NodesOfState {
   /** Of its place; identical for classes in one domain. */
   readonly domain: Domain;
   /** Rank among all classes; the last word where a search has no other preference. */
   readonly order: number;
-  readonly size: number;
-  /** What its node type owes to pods that come first; absent: nothing. */
-  readonly owed: OwedNodes | undefined;
   /** The node at a position, from 0. */
   nodeAt(position: number): NodeName;
   /** All of its nodes. */

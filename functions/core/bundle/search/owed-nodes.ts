@@ -14,11 +14,18 @@ import { MAX_DEVICES, MAX_STEPS_PER_NODE } from '../model/limits.ts';
 import { type Needs, together } from '../model/needs.ts';
 import type { NodeState } from '../model/node.ts';
 import type { WorkBudget } from '../work.ts';
-import type { NodeClass } from './fleet.ts';
+
+/** What counts here of a class of nodes. */
+export interface NodesOfState {
+  readonly state: NodeState;
+  readonly size: number;
+  /** What its node type owes to pods that come first; absent: nothing. */
+  readonly owed: OwedNodes | undefined;
+}
 
 /** Nodes of a class on which something is placed. */
 export interface LoadedNodes {
-  readonly class: NodeClass;
+  readonly class: NodesOfState;
   /** Absent: one. */
   readonly count?: number;
   /** All that is placed on each of them. */
@@ -32,7 +39,7 @@ const PACKING_STEPS_PER_STEP = 10;
 const MAX_VERDICTS = 10_000;
 
 export class OwedNodes {
-  readonly #classes: NodeClass[] = [];
+  readonly #classes: NodesOfState[] = [];
   readonly #verdicts = new Map<string, Verdict>();
 
   constructor(
@@ -42,7 +49,7 @@ export class OwedNodes {
   ) {}
 
   /** Adds a class of nodes of the node type. */
-  add(nodes: NodeClass): void {
+  add(nodes: NodesOfState): void {
     this.#classes.push(nodes);
   }
 
@@ -91,7 +98,7 @@ export class OwedNodes {
  */
 export function verdictBeside<Loaded extends LoadedNodes>(
   loaded: readonly Loaded[],
-  { class: nodes, touched }: { readonly class: NodeClass; readonly touched?: Loaded | undefined },
+  { class: nodes, touched }: { readonly class: NodesOfState; readonly touched?: Loaded | undefined },
   needs: Needs,
   budget: WorkBudget,
 ): Verdict {

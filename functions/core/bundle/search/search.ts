@@ -16,33 +16,13 @@ import type { AzRule } from '../model/model.ts';
 import { type Needs, NO_NEEDS, together } from '../model/needs.ts';
 import { holdsAll } from '../model/node.ts';
 import type { Domain } from '../model/place.ts';
-import type { CompiledPool } from '../model/tiers.ts';
 import type { WorkBudget } from '../work.ts';
-import { type Assessment, compareFits, type FreshNode, fitOf, standingObstacle } from './assess.ts';
+import { compareFits, type FreshNode, fitOf, standingObstacle } from './assess.ts';
 import { DomainLimit } from './domain-limit.ts';
 import type { NodeClass } from './fleet.ts';
 import { type OwedNodes, verdictBeside } from './owed-nodes.ts';
+import type { Copy, NodePosition, UsedNode, Variable } from './search-model.ts';
 import { costOfDomain, costOfSameNode, type Forbidden } from './sharing-cost.ts';
-
-export type Copy = 'primary' | 'backup';
-
-/** A group of jobs of one copy, which needs a node. */
-export interface Variable {
-  readonly copy: Copy;
-  /** Its group among those of the bundle. */
-  readonly group: number;
-  /** The group's needs all together. */
-  readonly needs: Needs;
-  readonly pool: CompiledPool;
-  /** Groups that must stand on other nodes, in the same copy. */
-  readonly apart: ReadonlySet<number>;
-  /** Variables of one kind are interchangeable. */
-  readonly kind: number;
-  /** Which classes hold the group when nothing else of the bundle stands there. */
-  readonly assessment: Assessment;
-  /** Domains in which a node of those classes stands. */
-  readonly domains: ReadonlySet<Domain>;
-}
 
 /** Rules between the nodes of a bundle. */
 export interface Rules {
@@ -50,19 +30,6 @@ export interface Rules {
   readonly az: AzRule;
   /** Between primary and backup. */
   readonly forbid: Forbidden;
-}
-
-/** One node of a class. */
-export interface NodePosition {
-  readonly class: NodeClass;
-  readonly position: number;
-}
-
-/** A node on which something of the bundle stands. */
-export interface UsedNode extends NodePosition {
-  readonly loads: readonly Variable[];
-  /** Of all loads together. */
-  readonly needs: Needs;
 }
 
 export interface Solution {

@@ -2,7 +2,8 @@
 
 import type { Stepwise } from '../../stepwise.ts';
 import { boundedWork } from '../work.ts';
-import { findNodes, type SearchOptions, type Solution, type Variable } from './search.ts';
+import { findNodes, type SearchOptions, type Solution } from './search.ts';
+import type { Variable } from './search-model.ts';
 
 /** A solution, and whether there is none that shares less and whose primary stands in no later tiers. */
 export interface LeastShared {

@@ -9,7 +9,7 @@ import type { CompiledPool } from '../model/tiers.ts';
 import { type WorkBudget, WorkExhaustedError } from '../work.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import type { NodeClass } from './fleet.ts';
-import type { Copy, Variable } from './search.ts';
+import type { Copy, Variable } from './search-model.ts';
 
 /** One copy of a bundle. */
 export interface CopyOfBundle {
