@@ -170,7 +170,7 @@ describe('The table of permissions', () => {
       if (permission === 'open') continue;
       const { scheduler, viewer, admin } = permission;
       const reads =
-        /^(GET|POST \/resourcemap\.v1\.|POST \/v1\/(map\/sync|capacity\/fit|bundles\/(validate|plan))$)/.test(
+        /^(GET|POST \/resourcemap\.v1\.|POST \/v1\/(wait\/)?(map\/sync|capacity\/fit|bundles\/(validate|plan))$)/.test(
           route,
         );
       expect([route, viewer]).toEqual([route, reads ? scheduler : undefined]);

@@ -1,4 +1,8 @@
+import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { ClaimChangeKind, ClaimState } from '../../../functions/gen/resourcemap/v1/claims_pb.ts';
+import { HoldSchema } from '../../../functions/gen/resourcemap/v1/ledger_pb.ts';
+import { claimEvent } from '../../../functions/lambdas/notify/claim-events.ts';
 import { eventOf, type OutgoingEvent, unreadableEvent } from '../../../functions/lambdas/notify/event.ts';
 import { headMoveOf, UndeliverableRecordError } from '../../../functions/lambdas/notify/head-move.ts';
 import { spansOf } from '../../../functions/lambdas/notify/span.ts';
@@ -141,6 +145,22 @@ describe('An event', () => {
 
 describe('The schemas in docs/events', () => {
   const record = recordOf({ after: head });
+  const hold = (state: ClaimState) =>
+    create(HoldSchema, { id: Buffer.from('018f0000000070008000000000000000', 'hex'), fence: 7n, state });
+  const claimSamples = (
+    [
+      ['Claim Accepted', ClaimChangeKind.ACCEPTED, ClaimState.HELD],
+      ['Claim Confirmed', ClaimChangeKind.CONFIRMED, ClaimState.CONFIRMED],
+      ['Claim Fulfilled', ClaimChangeKind.FULFILLED, ClaimState.FULFILLED],
+      ['Claim Released', ClaimChangeKind.RELEASED, ClaimState.RELEASED],
+      ['Claim Expired', ClaimChangeKind.EXPIRED, ClaimState.EXPIRED],
+      ['Claim Broken', ClaimChangeKind.BROKEN, ClaimState.BROKEN],
+    ] as const
+  ).map(([type, change, state]) => {
+    const before = change === ClaimChangeKind.ACCEPTED ? undefined : hold(ClaimState.HELD);
+    const move = { clusterId: 'c1', change, before, after: hold(state), sequenceNumber: '1', atMs: T0 };
+    return [type, claimEvent(move)] as const;
+  });
   const samples: readonly (readonly [string, OutgoingEvent | undefined])[] = [
     ['Cluster Published', lastEvent(head)],
     ['Cluster Published', lastEvent(head, pushed(head, 2n, 'b'))],
@@ -165,13 +185,20 @@ describe('The schemas in docs/events', () => {
     ],
   ];
 
+  it.each(claimSamples)('describe what is sent of claims: %s', (type, event) => {
+    expect(event.detailType).toBe(type);
+    expect(eventFaults(delivered(event))).toEqual([]);
+  });
+
   it.each(samples)('describe what is sent: %s (%#)', (type, event) => {
     expect(event?.detailType).toBe(type);
     expect(eventFaults(delivered(event))).toEqual([]);
   });
 
   it('are one for each type that is sent', () => {
-    expect([...documentedTypes].sort()).toEqual([...new Set(samples.map(([type]) => type))].sort());
+    expect([...documentedTypes].sort()).toEqual(
+      [...new Set([...samples, ...claimSamples].map(([type]) => type))].sort(),
+    );
   });
 
   it('refuse a field that they do not name, and one of another form', () => {
