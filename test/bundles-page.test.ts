@@ -33,7 +33,7 @@ describe('The page of bundles', () => {
   };
 
   it('shows commands that work, and what they answer', async () => {
-    const [pools = '', validate = '', plan = '', ownNodes = '', ...more] = blocks('sh');
+    const [pools = '', validate = '', plan = '', ownNodes = '', stored = '', ...more] = blocks('sh');
     expect(more).toEqual([]);
     expect(await sh(pools)).toContain('"poolName":"h100"');
 
@@ -49,6 +49,8 @@ describe('The page of bundles', () => {
 
     const response = JSON.parse(await sh(ownNodes));
     expect([response.bundles[0].copies[0].placements[0].node.nodeId, response.etag]).toEqual(['n1', '']);
+
+    expect(await sh(stored)).toContain('"bundleId":"live-1"');
   });
 
   it('shows a program that works', async () => {

@@ -245,8 +245,8 @@ export function problemHeaders(
   const headers = PROBLEM_HEADERS.get(status) ?? {};
   // Another token of the same kind would reach no farther than this one.
   if (codes.includes('claim_of_another')) return optional(headers);
-  // It can be said only if claims are in the way.
-  return codes.includes('claim_does_not_fit')
+  // It can be said only if claims are in the way, or a bundle that is being deleted.
+  return codes.includes('claim_does_not_fit') || codes.includes('bundle_deleting')
     ? optional({ ...headers, 'Retry-After': RETRY_AFTER })
     : headers;
 }

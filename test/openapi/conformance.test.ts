@@ -628,7 +628,12 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
         : call(operation, jsonBody('{}')),
   bundle_not_found: (operation) => ofBundle(operation, '/v1/bundles/nobody', 'scheduler'),
   bundle_of_another: async (operation) =>
-    ofBundle(operation, await storedBundle(), 'another scheduler', OTHERWHERE),
+    ofBundle(
+      operation,
+      await storedBundle(),
+      'another scheduler',
+      operation.startsWith('PUT') ? OTHERWHERE : undefined,
+    ),
   bundle_changed: async (operation) => {
     const path = await storedBundle();
     const [method = ''] = operation.split(' ');
