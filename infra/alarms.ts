@@ -92,12 +92,61 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
   return [
     {
       id: 'ServerErrors',
-      metric: front.api.metricServerError({ period: FIVE_MINUTES, statistic: 'Sum' }),
-      threshold: 5,
+      metric: share('Failed requests, percent', 5, {
+        part: front.api.metricServerError({ period: FIVE_MINUTES, statistic: 'Sum' }),
+        whole: front.api.metricCount({ period: FIVE_MINUTES, statistic: 'Sum' }),
+      }),
+      threshold: 1,
       periods: 2,
       means:
-        'Requests fail on our side. Agents send again, so nothing is lost yet, but clusters go stale. ' +
-        'Look at the errors of the functions push, map and plan in their log groups.',
+        'One request in a hundred fails on our side, and five at least. Agents send again, so nothing is lost yet, but ' +
+        'clusters go stale. Look at the errors of the functions push, map and plan in their log groups.',
+    },
+    {
+      id: 'ClientErrors',
+      metric: share('Requests refused, percent', 20, {
+        part: front.api.metricClientError({ period: FIVE_MINUTES, statistic: 'Sum' }),
+        whole: front.api.metricCount({ period: FIVE_MINUTES, statistic: 'Sum' }),
+      }),
+      threshold: 25,
+      periods: 3,
+      means:
+        'One request in four is refused (4xx): expired tokens, or API Gateway throttles (429, which reaches no function). ' +
+        'Look at the status in the access log, then at the widget "Refusals by code".',
+    },
+    {
+      id: 'PushesRefused',
+      metric: share('Pushes refused, percent', 5, {
+        part: ownMetric(settings.stage, 'RequestsRefused', 'push', {
+          statistic: 'Sum',
+          period: FIVE_MINUTES,
+        }),
+        whole: functions.push.lambda.metricInvocations({ period: FIVE_MINUTES, statistic: 'Sum' }),
+      }),
+      threshold: 10,
+      periods: 3,
+      means:
+        'One push in ten is refused, for a rule, a counter or a token, so these clusters will leave the map. Look at ' +
+        '"Refusals by code"; `rmap clusters` shows whose, and why.',
+    },
+    {
+      id: 'SlowRequests',
+      metric: new MathExpression({
+        expression: 'MAX([push, map, plan])',
+        usingMetrics: Object.fromEntries(
+          (['push', 'map', 'plan'] as const).map((name) => [
+            name,
+            functions[name].lambda.metricDuration({ period: FIVE_MINUTES, statistic: 'p99' }),
+          ]),
+        ),
+        label: 'p99 of the slowest function, milliseconds',
+        period: FIVE_MINUTES,
+      }),
+      threshold: Duration.seconds(5).toMilliseconds(),
+      periods: 3,
+      means:
+        'One request in a hundred takes five seconds or more in a function (long polls are not counted). Look at the ' +
+        'durations on the dashboard, and whether DynamoDB throttles or is slow.',
     },
     {
       id: 'FunctionThrottles',
@@ -172,6 +221,46 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
         'long gone. Look at the log of the function expire, and whether its schedule is enabled.',
     },
     {
+      id: 'SweepFailures',
+      metric: sum('Sweeps that failed', [
+        [
+          'failures',
+          ownMetric(settings.stage, 'SweepFailures', 'expire', { statistic: 'Sum', period: FIVE_MINUTES }),
+        ],
+        ['errors', functions.expire.lambda.metricErrors({ statistic: 'Sum', period: FIVE_MINUTES })],
+      ]),
+      threshold: 3,
+      periods: 2,
+      means:
+        'Sweeps fail again and again, so silent clusters may stay in the map. The log of the function expire names the ' +
+        'shards and clusters, and the cause.',
+    },
+    {
+      id: 'ClustersSilent',
+      metric: new MathExpression({
+        expression:
+          'IF(FILL(omitted, 0) >= 2, 100 * FILL(omitted, 0) / (FILL(included, 0) + FILL(omitted, 0)), 0)',
+        usingMetrics: {
+          included: ownMetric(settings.stage, 'ClustersIncluded', 'expire', {
+            statistic: 'Maximum',
+            period: FIVE_MINUTES,
+          }),
+          omitted: ownMetric(settings.stage, 'ClustersOmitted', 'expire', {
+            statistic: 'Maximum',
+            period: FIVE_MINUTES,
+          }),
+        },
+        label: 'Clusters out of the map, percent',
+        period: FIVE_MINUTES,
+      }),
+      threshold: 20,
+      periods: 1,
+      means:
+        'One cluster in five, and two at least, is out of the map; most fell silent if the widget "Left the map" says so. ' +
+        'Where many go at once look for what they share: tokens that expired, throttling, the network. It ends when they ' +
+        'push again, or are retired.',
+    },
+    {
       id: 'HeadsUnreadable',
       metric: ownMetric(settings.stage, 'HeadsUnreadable', 'expire', {
         statistic: 'Maximum',
@@ -230,20 +319,49 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
     },
     {
       id: 'BodiesMissing',
-      metric: ownMetric(settings.stage, 'BodiesMissing', 'map', { statistic: 'Sum', period: FIVE_MINUTES }),
+      metric: sum(
+        'Contents missing',
+        CONTENT_READERS.map((name) => [
+          name,
+          ownMetric(settings.stage, 'BodiesMissing', name, { statistic: 'Sum', period: FIVE_MINUTES }),
+        ]),
+      ),
       threshold: 1,
       periods: 1,
       means:
         'A cluster was left out of the map because its body is not there or not whole. The next push that ' +
-        'changes something fixes it; the log of the function map has the cluster and the cause.',
+        'changes something fixes it; the logs of the functions map, wait and plan have the cluster and the cause.',
     },
   ];
 }
 
+/** Functions that read contents, and report those that are missing. */
+const CONTENT_READERS = ['map', 'wait', 'plan'] as const;
+
+/**
+ * Percent of `whole` that `part` is, from `least` on: a share of a handful would wake somebody for a single request.
+ * No data counts as none, as of a metric that is written only when something happens.
+ */
+function share(
+  label: string,
+  least: number,
+  { part, whole }: { readonly part: IMetric; readonly whole: IMetric },
+): MathExpression {
+  return new MathExpression({
+    expression: `IF(FILL(part, 0) >= ${least}, 100 * FILL(part, 0) / whole, 0)`,
+    usingMetrics: { part, whole },
+    label,
+    period: FIVE_MINUTES,
+  });
+}
+
+/** A sum in which no data counts as none: without FILL one metric that has none leaves the sum without a value. */
 function sum(label: string, metrics: readonly (readonly [string, IMetric])[]): MathExpression {
   const usingMetrics = Object.fromEntries(metrics);
   return new MathExpression({
-    expression: Object.keys(usingMetrics).join(' + '),
+    expression: Object.keys(usingMetrics)
+      .map((name) => `FILL(${name}, 0)`)
+      .join(' + '),
     usingMetrics,
     label,
     period: FIVE_MINUTES,

@@ -1,9 +1,11 @@
 /** The HTTP API: routes, rates, an access log, and a domain of your own where there is one. */
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   ApiMapping,
   CfnStage,
+  CorsHttpMethod,
+  type CorsPreflightOptions,
   DomainName,
   HttpApi,
   HttpMethod,
@@ -54,6 +56,7 @@ export class HttpFront extends Construct {
       apiName: `resource-map-${settings.stage}`,
       description: `Resource Map, ${settings.stage}`,
       createDefaultStage: false,
+      ...(settings.corsOrigins.length === 0 ? {} : { corsPreflight: cors(settings.corsOrigins) }),
       // With a name of its own the API has one way in.
       disableExecuteApiEndpoint: settings.domain !== undefined,
     });
@@ -94,7 +97,8 @@ export class HttpFront extends Construct {
 
   #stage(settings: Settings, routes: readonly HttpRoute[]): HttpStage {
     const logs = new LogGroup(this, 'AccessLogs', {
-      logGroupName: `/resource-map/${settings.stage}/access`,
+      // Under this prefix one policy covers every log group; under another, each log delivery adds to one of 5,120 characters.
+      logGroupName: `/aws/vendedlogs/resource-map/${settings.stage}/access`,
       // Half the price; what it cannot do, metric filters and live tail, nothing here needs.
       logGroupClass: LogGroupClass.INFREQUENT_ACCESS,
       retention: settings.logDays,
@@ -106,7 +110,7 @@ export class HttpFront extends Construct {
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: reads.throttlingRateLimit, burstLimit: reads.throttlingBurstLimit },
-      detailedMetricsEnabled: true,
+      detailedMetricsEnabled: settings.detailedMetrics,
       accessLogSettings: {
         destination: new LogGroupLogDestination(logs),
         format: AccessLogFormat.custom(ACCESS_LOG_FORMAT),
@@ -114,7 +118,7 @@ export class HttpFront extends Construct {
     });
     // A stage's settings of a route are refused until the route is there.
     for (const route of routes) stage.node.addDependency(route);
-    const pushes = { ...rate(settings.pushesPerSecond), detailedMetricsEnabled: true };
+    const pushes = { ...rate(settings.pushesPerSecond), detailedMetricsEnabled: settings.detailedMetrics };
     const cfn = stage.node.defaultChild;
     if (!(cfn instanceof CfnStage)) throw new Error('The stage of the HTTP API is not the resource it was.');
     cfn.routeSettings = Object.fromEntries(
@@ -145,13 +149,38 @@ export class HttpFront extends Construct {
   }
 }
 
+/** For pages of other origins that call the API with a token of their own; never with cookies. */
+function cors(allowOrigins: readonly string[]): CorsPreflightOptions {
+  return {
+    allowOrigins: [...allowOrigins],
+    allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST, CorsHttpMethod.PUT, CorsHttpMethod.DELETE],
+    allowHeaders: [
+      'authorization',
+      'content-type',
+      'content-encoding',
+      'if-match',
+      'if-none-match',
+      'prefer',
+      'connect-protocol-version',
+      'connect-timeout-ms',
+    ],
+    exposeHeaders: ['etag', 'retry-after', 'preference-applied', 'x-request-id'],
+    maxAge: Duration.hours(1),
+  };
+}
+
 /** As API Gateway names a route. */
 export function routeKey({ method, path }: Route): string {
   return `${method} ${path}`;
 }
 
+/** The burst of an account in a Region with the lower quota; elsewhere it is 5,000. */
+const LOWEST_ACCOUNT_BURST = 1_250;
+
+/** A burst is twice the rate, unless that is more than some Regions have for the whole account. */
 function rate(perSecond: number): { throttlingRateLimit: number; throttlingBurstLimit: number } {
-  return { throttlingRateLimit: perSecond, throttlingBurstLimit: 2 * perSecond };
+  const burst = Math.max(perSecond, Math.min(2 * perSecond, LOWEST_ACCOUNT_BURST));
+  return { throttlingRateLimit: perSecond, throttlingBurstLimit: burst };
 }
 
 /** RouteSettings is a map of free keys to CloudFormation, so CDK does not translate what is in it. */

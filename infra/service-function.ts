@@ -24,6 +24,8 @@ export interface ServiceFunctionProps {
   readonly data: Data;
   readonly environment: Readonly<Record<string, string>>;
   readonly logDays: RetentionDays;
+  /** Whether requests are sampled to X-Ray. */
+  readonly tracing: boolean;
   /** Executions kept for it alone, and the most that it takes at a time. */
   readonly reservedConcurrency?: number | undefined;
   /** Lets no invocation through. */
@@ -66,7 +68,7 @@ export class ServiceFunction extends Construct {
       loggingFormat: LoggingFormat.JSON,
       // Lambda's three lines an invocation tell nothing that its metrics do not, and cost more than the invocation.
       systemLogLevelV2: SystemLogLevel.WARN,
-      tracing: Tracing.ACTIVE,
+      tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
       ...reserved(props),
       environment: { NODE_OPTIONS: '--enable-source-maps', ...props.environment },
     });
@@ -78,6 +80,7 @@ export class ServiceFunction extends Construct {
         new PolicyStatement({ actions: [...actions], resources: [props.data.tables[table].tableArn] }),
       );
     }
+    if (!props.tracing && props.function !== 'notify') return;
     Validations.of(this.role).acknowledge({
       id: 'AwsSolutions-IAM5[Resource::*]',
       reason:

@@ -47,6 +47,16 @@ export interface Settings {
   readonly waitConcurrency?: number;
   /** For how long a response is held at most; 0 holds none. */
   readonly longestWaitSeconds: number;
+  /** Whether X-Ray samples requests: one a second of each function, and 5 % of the others. */
+  readonly tracing: boolean;
+  /** Whether API Gateway has metrics of each route, which CloudWatch bills as custom metrics. */
+  readonly detailedMetrics: boolean;
+  /** Accounts whose rules may take events from the bus. */
+  readonly consumerAccounts: readonly string[];
+  /** Origins of pages elsewhere that may call the API. */
+  readonly corsOrigins: readonly string[];
+  /** Where the stack goes; absent: where the credentials belong. */
+  readonly env?: { readonly account: string; readonly region: string };
   /** Days for which logs are kept: one of CloudWatch's choices. */
   readonly logDays: RetentionDays;
   /** Days for which told changes are kept for replay. */
@@ -137,10 +147,15 @@ export const SETTINGS = {
   announceRefreshes: flag(
     '`true` also tells of pushes that changed nothing but counter and time: an event a push',
   ),
-  pushesPerSecond: integer(1_000, 'pushes let through in a second; a burst may be twice that', 1, MAX_RATE),
+  pushesPerSecond: integer(
+    1_200,
+    'pushes let through in a second, of all agents together; see _Throttling_',
+    1,
+    MAX_RATE,
+  ),
   readsPerSecond: integer(
     500,
-    'other requests let through in a second; a burst may be twice that',
+    'other requests let through in a second, on each route; see _Throttling_',
     1,
     MAX_RATE,
   ),
@@ -162,6 +177,28 @@ export const SETTINGS = {
     MAX_WAIT_SECONDS,
   ),
   fleetMetrics: flag('`true` has CloudWatch metrics by model and region: see [monitoring.md](monitoring.md)'),
+  tracing: flag(
+    '`true` sends a sample of the requests to X-Ray: one a second of each function, and 5 % of the others',
+  ),
+  detailedMetrics: flag('`true` has API Gateway keep metrics of each route, billed as custom metrics'),
+  consumerAccounts: list(
+    'accounts that may make rules on the bus, separated by commas',
+    /^\d{12}$/,
+    'account ids of 12 digits, separated by commas',
+  ),
+  corsOrigins: list(
+    'origins of pages elsewhere that may call the API from a browser, separated by commas',
+    /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?$/,
+    'https origins like https://tools.example.com, separated by commas',
+  ),
+  account: optional(
+    'the account that the stack is for, with `region`; otherwise that of the credentials',
+    text('', '', /^\d{12}$/, 'an account id of 12 digits'),
+  ),
+  region: optional(
+    'its region, with `account`',
+    text('', '', /^[a-z]{2}(?:-[a-z]+)+-\d$/, 'a region like eu-central-1'),
+  ),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
   archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
   maxOwnerAccelerators: optional(
@@ -268,6 +305,11 @@ export function readSettings(context: Readonly<Record<string, unknown>>): Settin
     accessLog: value('accessLog'),
     longestWaitSeconds: value('longestWaitSeconds'),
     fleetMetrics: value('fleetMetrics'),
+    tracing: value('tracing'),
+    detailedMetrics: value('detailedMetrics'),
+    consumerAccounts: value('consumerAccounts'),
+    corsOrigins: value('corsOrigins'),
+    ...envOf(value('account'), value('region')),
     logDays: value('logDays'),
     archiveDays: value('archiveDays'),
     page,
@@ -304,6 +346,18 @@ function refuseUnknown(names: readonly string[], stage?: string): void {
     `There is no setting ${shown(unknown)}${stage === undefined ? '' : ` for the stage ${stage}`}; ` +
       `did you mean ${closest(unknown, known)}? docs/deploy.md lists them all.`,
   );
+}
+
+function envOf(
+  account: string | undefined,
+  region: string | undefined,
+): { readonly env?: { readonly account: string; readonly region: string } } {
+  if ((account === undefined) !== (region === undefined)) {
+    throw new SettingError(
+      'account and region go together; set both, or none to deploy where the credentials belong.',
+    );
+  }
+  return account === undefined || region === undefined ? {} : { env: { account, region } };
 }
 
 function pageOf(
@@ -440,6 +494,21 @@ function optional<T>(meaning: string, kind: SettingKind<T>): SettingKind<T | und
     default: '',
     meaning,
     read: (name, value) => (value === undefined ? undefined : kind.read(name, value)),
+  };
+}
+
+function list(meaning: string, pattern: RegExp, remedy: string): SettingKind<readonly string[]> {
+  return {
+    default: '',
+    meaning,
+    read: (name, value) => {
+      if (value === undefined) return [];
+      const items = Array.isArray(value) ? value : String(value).split(',');
+      if (items.length > 0 && items.every((item) => typeof item === 'string' && pattern.test(item))) {
+        return [...new Set(items as string[])];
+      }
+      throw wrong(name, value, remedy);
+    },
   };
 }
 

@@ -22,6 +22,7 @@ export class ResourceMapStack extends Stack {
   constructor(app: App, settings: Settings, bundles: ReadonlyMap<FunctionName, Bundle>) {
     super(app, `ResourceMap-${settings.stage}`, {
       description: `Resource Map, stage ${settings.stage}`,
+      ...(settings.env === undefined ? {} : { env: settings.env }),
       terminationProtection: !settings.throwAway,
     });
     Tags.of(this).add('service', 'resource-map');
@@ -47,6 +48,7 @@ export class ResourceMapStack extends Stack {
           ...environmentOf(name, { settings, data, bus }),
         },
         logDays: settings.logDays,
+        tracing: settings.tracing,
         reservedConcurrency:
           name === 'push' ? settings.pushConcurrency : name === 'wait' ? settings.waitConcurrency : undefined,
         // What happened is told all the same.
@@ -60,6 +62,7 @@ export class ResourceMapStack extends Stack {
       name: 'sweep',
       description: 'Takes silent clusters out of the map',
       stage: settings.stage,
+      paused: settings.paused,
       sweeper: functions.expire,
       deadLetters,
     });
@@ -67,6 +70,7 @@ export class ResourceMapStack extends Stack {
       name: 'sweep-claims',
       description: 'Writes down which claims have ended',
       stage: settings.stage,
+      paused: settings.paused,
       sweeper: functions.sweep,
       deadLetters,
     });
@@ -77,7 +81,11 @@ export class ResourceMapStack extends Stack {
 
     this.#output('Url', front.url, 'Where agents push and schedulers read');
     this.#output('BusName', bus.eventBusName, 'The event bus on which changes are told');
-    this.#output('BusArn', bus.eventBusArn, 'Its ARN, for rules in other stacks and accounts');
+    this.#output(
+      'BusArn',
+      bus.eventBusArn,
+      'Its ARN, for rules in other stacks, and in the accounts of consumerAccounts',
+    );
     this.#output('HeadsTable', data.tables.heads.tableName, 'The table of cluster heads');
     this.#output('HeadsStream', streamOf(data), 'The stream of that table, from which marks are restored');
     this.#output('BodiesTable', data.tables.bodies.tableName, 'The table of snapshot bodies');

@@ -2,6 +2,7 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
@@ -13,6 +14,8 @@ export interface SweeperProps {
   readonly name: string;
   readonly description: string;
   readonly stage: string;
+  /** Calls nothing: each sweep that Lambda turned away would be a dead letter. */
+  readonly paused: boolean;
   readonly sweeper: ServiceFunction;
   readonly deadLetters: Queue;
 }
@@ -23,11 +26,15 @@ export class Sweeper extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { name, description, stage, sweeper, deadLetters }: SweeperProps,
+    { name, description, stage, paused, sweeper, deadLetters }: SweeperProps,
   ) {
     super(scope, id);
     // The next sweep comes before a repeat would, and takes up what this one left.
-    sweeper.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: SWEEP_INTERVAL });
+    sweeper.lambda.configureAsyncInvoke({
+      retryAttempts: 0,
+      maxEventAge: SWEEP_INTERVAL,
+      onFailure: new SqsDestination(deadLetters),
+    });
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
@@ -38,6 +45,7 @@ export class Sweeper extends Construct {
       scheduleName: `resource-map-${stage}-${name}`,
       description,
       schedule: ScheduleExpression.rate(SWEEP_INTERVAL),
+      enabled: !paused,
       target: new LambdaInvoke(sweeper.lambda, {
         role,
         input: ScheduleTargetInput.fromObject({}),

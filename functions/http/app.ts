@@ -85,6 +85,8 @@ export function createApp(
       telemetry.warn('request refused', fields);
     }
     telemetry.count('Refused', 1, { code: error.code });
+    // Once more without the code: an alarm cannot add up a dimension's values.
+    telemetry.count('RequestsRefused', 1);
     return problemResponse(c, error);
   });
   return app;

@@ -36,16 +36,16 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 542_000,
-  map: 556_000,
-  wait: 523_000,
-  plan: 697_000,
-  access: 446_000,
+  push: 548_000,
+  map: 561_000,
+  wait: 527_000,
+  plan: 745_000,
+  access: 457_000,
   // Most of it is the OpenAPI document and the page, which are read when they are asked for.
-  about: 333_000,
-  notify: 331_000,
-  expire: 334_000,
-  sweep: 405_000,
+  about: 355_000,
+  notify: 342_000,
+  expire: 342_000,
+  sweep: 417_000,
 };
 /** What the SDK asks for within a `try`: signatures for endpoints of several regions, which we have none of. */
 const OPTIONAL = new Set(['@aws-sdk/signature-v4-crt']);

@@ -160,7 +160,7 @@ describe('who is trusted', () => {
 describe.each(FUNCTION_NAMES)('the function %s', (name) => {
   const functionName = `resource-map-dev-${name}`;
 
-  test('runs on Node 24 and ARM, with source maps, tracing, and a log group of its own', () => {
+  test('runs on Node 24 and ARM, with source maps and a log group of its own', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       FunctionName: functionName,
       Runtime: 'nodejs24.x',
@@ -168,7 +168,7 @@ describe.each(FUNCTION_NAMES)('the function %s', (name) => {
       Handler: 'index.handler',
       MemorySize: FUNCTIONS[name].memoryMb,
       Timeout: FUNCTIONS[name].timeoutSeconds,
-      TracingConfig: { Mode: 'Active' },
+      TracingConfig: Match.absent(),
       LoggingConfig: { LogFormat: 'JSON', SystemLogLevel: 'WARN' },
       Environment: {
         Variables: Match.objectLike({
@@ -188,13 +188,7 @@ describe.each(FUNCTION_NAMES)('the function %s', (name) => {
     const statements = policyOf(template, name);
     expect(statements.map(({ Effect }) => Effect).filter((effect) => effect !== 'Allow')).toEqual([]);
     expect(allowed(statements)).toEqual(
-      [
-        ...EXPECTED_RIGHTS[name],
-        'logs:CreateLogStream on Logs',
-        'logs:PutLogEvents on Logs',
-        'xray:PutTelemetryRecords on *',
-        'xray:PutTraceSegments on *',
-      ].sort(),
+      [...EXPECTED_RIGHTS[name], 'logs:CreateLogStream on Logs', 'logs:PutLogEvents on Logs'].sort(),
     );
   });
 });
@@ -266,8 +260,18 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
     'dynamodb:Query on Claims',
     'dynamodb:PutItem on Claims',
     'dynamodb:DeleteItem on Claims',
+    'sqs:GetQueueAttributes on DeadLetters',
+    'sqs:GetQueueUrl on DeadLetters',
+    'sqs:SendMessage on DeadLetters',
   ],
-  expire: ['dynamodb:DeleteItem on Heads', 'dynamodb:PutItem on Heads', 'dynamodb:Query on Heads'],
+  expire: [
+    'dynamodb:DeleteItem on Heads',
+    'dynamodb:PutItem on Heads',
+    'dynamodb:Query on Heads',
+    'sqs:GetQueueAttributes on DeadLetters',
+    'sqs:GetQueueUrl on DeadLetters',
+    'sqs:SendMessage on DeadLetters',
+  ],
 };
 
 interface Statement {
@@ -324,6 +328,41 @@ describe('concurrency', () => {
       FunctionName: 'resource-map-dev-wait',
       Environment: { Variables: Match.objectLike({ LONGEST_WAIT_SECONDS: '10' }) },
     });
+  });
+});
+
+describe('what is off unless it is set', () => {
+  test('tracing, with its rights; metrics of each route; other accounts and origins; an account and region', () => {
+    expect(template.findResources('AWS::Events::EventBusPolicy')).toEqual({});
+    template.hasResourceProperties('AWS::ApiGatewayV2::Api', { CorsConfiguration: Match.absent() });
+    const set = workshop.synthesise({
+      tracing: 'true',
+      detailedMetrics: 'true',
+      consumerAccounts: '111122223333,444455556666',
+      corsOrigins: 'https://tools.example.com',
+      account: '123456789012',
+      region: 'eu-central-1',
+    });
+    expect(set.stack.environment).toBe('aws://123456789012/eu-central-1');
+    set.template.allResourcesProperties('AWS::Lambda::Function', { TracingConfig: { Mode: 'Active' } });
+    expect(allowed(policyOf(set.template, 'map'))).toEqual(
+      expect.arrayContaining(['xray:PutTelemetryRecords on *', 'xray:PutTraceSegments on *']),
+    );
+    set.template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
+      DefaultRouteSettings: Match.objectLike({ DetailedMetricsEnabled: true }),
+    });
+    set.template.hasResourceProperties('AWS::ApiGatewayV2::Api', {
+      CorsConfiguration: Match.objectLike({ AllowOrigins: ['https://tools.example.com'] }),
+    });
+    set.template.hasResourceProperties('AWS::Events::EventBusPolicy', {
+      Statement: Match.objectLike({
+        Action: Match.arrayWith(['events:PutRule', 'events:PutTargets']),
+        Condition: { StringEqualsIfExists: { 'events:creatorAccount': `\${aws:PrincipalAccount}` } },
+        Resource: Match.objectLike({}),
+      }),
+    });
+    const policies = JSON.stringify(resources(set.template, 'AWS::Events::EventBusPolicy'));
+    expect(policies).toMatch(/:iam::111122223333:root.*:iam::444455556666:root/);
   });
 });
 
@@ -437,7 +476,11 @@ describe('the HTTP API', () => {
     other.template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
       StageName: '$default',
       AutoDeploy: true,
-      DefaultRouteSettings: { ThrottlingRateLimit: 3, ThrottlingBurstLimit: 6, DetailedMetricsEnabled: true },
+      DefaultRouteSettings: {
+        ThrottlingRateLimit: 3,
+        ThrottlingBurstLimit: 6,
+        DetailedMetricsEnabled: false,
+      },
       RouteSettings: { 'PUT /v1/clusters/{id+}': { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 14 } },
     });
   });
@@ -458,7 +501,7 @@ describe('the HTTP API', () => {
     expect(Object.values(JSON.parse(format))).toContain('$context.status');
     expect(format).not.toMatch(/authorization|header/i);
     template.hasResourceProperties('AWS::Logs::LogGroup', {
-      LogGroupName: '/resource-map/dev/access',
+      LogGroupName: '/aws/vendedlogs/resource-map/dev/access',
       LogGroupClass: 'INFREQUENT_ACCESS',
       RetentionInDays: 30,
     });
@@ -543,7 +586,12 @@ describe('the sweeper', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumEventAgeInSeconds: 60,
       MaximumRetryAttempts: 0,
+      DestinationConfig: {
+        OnFailure: { Destination: { 'Fn::GetAtt': [Match.stringLikeRegexp('DeadLetters'), 'Arn'] } },
+      },
     });
+    // A paused stage would have a dead letter each minute.
+    other.template.hasResourceProperties('AWS::Scheduler::Schedule', { State: 'DISABLED' });
   });
 
   test('is told what the settings say', () => {
@@ -588,6 +636,11 @@ describe('the operator', () => {
     'TableThrottles',
     'NotifyLag',
     'DeadLetters',
+    'ClientErrors',
+    'PushesRefused',
+    'SlowRequests',
+    'SweepFailures',
+    'ClustersSilent',
     'OldestSnapshot',
     'HeadsUnreadable',
     'ClaimsBroken',
@@ -742,18 +795,10 @@ describe('the template', () => {
       exceptions.map(({ id, path }) => `${id} ${path.replace(/^Http\/.*/, 'every route')}`).sort(),
     ).toEqual([
       ...[...ROUTES, 'default'].map(() => 'AwsSolutions-APIG4 every route'),
-      'AwsSolutions-IAM5 About/Role',
-      'AwsSolutions-IAM5 Access/Role',
       'AwsSolutions-IAM5 BundleRounds/Role',
       'AwsSolutions-IAM5 ClaimSweeper/Role',
-      'AwsSolutions-IAM5 Expire/Role',
-      'AwsSolutions-IAM5 Map/Role',
       'AwsSolutions-IAM5 Notify/Role',
-      'AwsSolutions-IAM5 Plan/Role',
-      'AwsSolutions-IAM5 Push/Role',
-      'AwsSolutions-IAM5 Sweep/Role',
       'AwsSolutions-IAM5 Sweeper/Role',
-      'AwsSolutions-IAM5 Wait/Role',
       'AwsSolutions-SQS3 DeadLetters/Queue',
     ]);
     for (const { reason } of exceptions) expect(reason.length).toBeGreaterThan(50);

@@ -91,7 +91,7 @@ async function sweepShard(
     } catch (error) {
       if (head.omission === undefined) included.push(head);
       telemetry.error('cluster not swept', { clusterId: head.clusterId, cause: error });
-      tally.failed(head);
+      tally.failed(head, nowMs);
     }
   });
   const outdated = [...refusals.values()].filter(({ atMs }) => nowMs - atMs > membership.retireAfterMs);
@@ -170,10 +170,12 @@ class Tally {
     }
   }
 
-  /** It stands as it stood. */
-  failed(head: Head): void {
-    if (head.omission === undefined) this.#included++;
-    else this.#omitted++;
+  /** It is as it was: a silent cluster that could not be omitted is still in the map, and is what the age is for. */
+  failed(head: Head, nowMs: number): void {
+    if (head.omission === undefined) {
+      this.#included++;
+      this.#oldestMs = Math.max(this.#oldestMs, nowMs - head.receivedAtMs);
+    } else this.#omitted++;
     this.#failed.push(head.clusterId);
   }
 

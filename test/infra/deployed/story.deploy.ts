@@ -411,6 +411,17 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
+  test('hold a response at the wait routes, and at no others', async () => {
+    const authorization = `Bearer ${tokens.get('scheduler')}`;
+    const read = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+      fetch(`${deployment.url}${path}`, { headers: { authorization, prefer: 'wait=1', ...headers } });
+    const plain = await read('/v1/map');
+    expect([plain.status, plain.headers.get('preference-applied')]).toEqual([200, null]);
+    const held = await read('/v1/wait/map', { 'if-none-match': plain.headers.get('etag') ?? '' });
+    expect([held.status, held.headers.get('preference-applied')]).toEqual([304, 'wait=1']);
+    expect((await read('/v1/wait/map?no-such-parameter=1')).status).toBe(400);
+  });
+
   test('report metrics under the namespace of the stage, and no error', () => {
     for (const name of FUNCTION_NAMES) {
       const { lambda } = named(deployment.functions, name);
@@ -434,6 +445,12 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     const { log } = named(deployment.functions, 'plan').lambda;
     expect(log).toContain('"message":"cluster left out of the map"');
     expect(log).toContain('BodiesMissing');
+    const waiting = await fetch(`${deployment.url}/v1/wait/map`, {
+      headers: { authorization: `Bearer ${tokens.get('scheduler')}` },
+    });
+    const { vectorClock } = (await waiting.json()) as { vectorClock: object };
+    expect(Object.keys(vectorClock).sort()).toEqual([EKS, 'openb']);
+    expect(named(deployment.functions, 'wait').lambda.log).toContain('BodiesMissing');
   });
 
   describe('may do', () => {
