@@ -140,9 +140,9 @@ describe.skipIf(missing !== undefined)('the template', () => {
     });
 
     test('is there when it is read back: tables, functions with their environment, stream, bus, queue, topic', () => {
-      expect(account.tables.map(({ billing }) => billing)).toEqual(new Array(5).fill('PAY_PER_REQUEST'));
+      expect(account.tables.map(({ billing }) => billing)).toEqual(new Array(6).fill('PAY_PER_REQUEST'));
       expect(account.tables.flatMap(({ stream }) => stream ?? [])).toEqual(
-        new Array(2).fill('NEW_AND_OLD_IMAGES'),
+        new Array(3).fill('NEW_AND_OLD_IMAGES'),
       );
       expect(account.functions.map(({ name }) => name).sort()).toEqual(
         FUNCTION_NAMES.map((name) => `resource-map-moto-${name}`).sort(),

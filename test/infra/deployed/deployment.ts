@@ -43,7 +43,7 @@ export interface Deployment {
   readonly stream: { readonly records: number; readonly reported: number };
   readonly functions: ReadonlyMap<FunctionName, DeployedFunction>;
   /** One call of the schedule of that function. */
-  runSchedule(of: 'expire' | 'sweep'): Promise<unknown>;
+  runSchedule(of: 'expire' | 'sweep' | 'plan'): Promise<unknown>;
   close(): Promise<void>;
 }
 

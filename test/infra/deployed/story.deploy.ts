@@ -338,6 +338,36 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     });
   });
 
+  test('keep a stored bundle placed by its schedule, and end it', async () => {
+    const asked = async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(`${deployment.url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${tokens.get('scheduler')}`,
+          'content-type': 'application/json',
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return {
+        status: response.status,
+        body: JSON.parse(text || '{}') as Readonly<Record<string, unknown>>,
+      };
+    };
+    const bundle = { pool: 'nowhere', jobs: [{ jobName: 'train' }] };
+    expect(await asked('PUT', '/v1/bundles/live', bundle)).toMatchObject({
+      status: 201,
+      body: { state: 'live' },
+    });
+    expect(await deployment.runSchedule('plan')).toMatchObject({});
+    expect((await asked('GET', '/v1/bundles')).body.bundles).toMatchObject([{ state: 'live' }]);
+    expect((await asked('DELETE', '/v1/bundles/live')).status).toBe(204);
+    expect(await asked('GET', '/v1/bundles/live')).toMatchObject({
+      status: 404,
+      body: { code: 'bundle_not_found' },
+    });
+  });
+
   test('omit a cluster on demand, tell it, and take it back', async () => {
     await clientWith(admin).omit(EKS);
     expect(await reported('Cluster Omitted', EKS)).toMatchObject({ reason: 'deleted' });
@@ -493,7 +523,9 @@ function registrationsOf(assembly: Assembly, name: (typeof FUNCTION_NAMES)[numbe
     .flatMap(
       ([, { Properties }]) => (Properties.PolicyDocument as { Statement: readonly Statement[] }).Statement,
     )
-    .flatMap(({ Action, Resource }) => [Action].flat().map((action) => ({ action, resource: Resource })))
+    .flatMap(({ Action, Resource }) =>
+      [Action].flat().flatMap((action) => [Resource].flat().map((resource) => ({ action, resource }))),
+    )
     .filter(({ action }) => /^(dynamodb|events):/.test(action) && !BY_LAMBDA.has(action))
     .map(({ action, resource }) => `${action} on ${ref(logicalIdOf(resource))}`)
     .sort();
