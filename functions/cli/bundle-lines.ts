@@ -22,7 +22,7 @@ export function findingLines(severity: string, findings: readonly ValidationFind
   return findings.map(({ code, message }) => printable(`  ${severity} ${code}: ${message}`));
 }
 
-/** Which map an answer is about, where it is about one. */
+/** Which map a response is about, where it is about one. */
 export function mapLines(etag: string): readonly string[] {
   return etag === '' ? [] : [printable(`map ${etag}`)];
 }

@@ -12,7 +12,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
 
 const OUT_OF_DATE: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
 
-/** What OpenSSL makes of an answer in plain HTTP; which of them depends on its version. */
+/** What OpenSSL makes of a response in plain HTTP; which of them depends on its version. */
 const NO_TLS: ReadonlySet<string> = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',
@@ -42,7 +42,7 @@ export function connectionRemedy(error: ConnectionError | UnexpectedResponseErro
   return 'Is the service running? npm start starts one; --url or RMAP_URL names another.';
 }
 
-/** Of an answer that is no HTTP: the parser's own code is in some versions of Node, and differs. */
+/** Of a response that is no HTTP: the parser's own code is in some versions of Node, and differs. */
 const NO_HTTP = 'NO_HTTP';
 
 /** The code that the system gave the innermost cause, or nothing in quotes. */

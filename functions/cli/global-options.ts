@@ -86,7 +86,7 @@ export function serviceOf({ url, token, tokenFile }: GlobalOptions): ClientOptio
   };
 }
 
-/** Below this a wait looks like an answer that takes its time. */
+/** Below this a wait looks like a response that takes its time. */
 const MIN_REPORTED_WAIT_MS = 3_000;
 
 /** A service can ask for a longer wait than rmap would make by itself; without a word it would seem to hang. */

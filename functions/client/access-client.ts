@@ -59,7 +59,7 @@ export function createAccessClient(options: ClientOptions): AccessClient {
       headers: { accept: PROTOBUF, 'content-type': PROTOBUF },
       body: toBinary(question, create(question, init)) as Uint8Array<ArrayBuffer>,
     };
-    // Not repeated: a token that was issued without an answer would be one that nobody knows of.
+    // Not repeated: a token that was issued without a response would be one that nobody knows of.
     const once = { ...transport, retry: { ...transport.retry, attempts: 1 } };
     return decodeResponse(response, request, await send(once, request));
   };

@@ -146,7 +146,7 @@ export interface SyncOptions extends CallOptions {
   /** What the caller has: counter by cluster id. */
   readonly clock: ReadonlyMap<string, bigint>;
   readonly filter?: Partial<MapFilter>;
-  /** Roughly how large the answer may be, before gzip; the service's default where not given. */
+  /** Roughly how large the response may be, before gzip; the service's default where not given. */
   readonly maxBytes?: number;
   /** How long the service may wait for a change before it responds that there is none; it counts whole seconds. */
   readonly waitMs?: number;
@@ -177,7 +177,7 @@ export interface PutPoolOptions extends CallOptions {
 
 export interface Client {
   /**
-   * Sends a snapshot, to the cluster that it names. The answer comes once it is stored; the
+   * Sends a snapshot, to the cluster that it names. The response comes once it is stored; the
    * service may have accepted a push that ends in a ConnectionError.
    */
   push(snapshot: ClusterResourceMap, options?: PushOptions): Promise<PushResult>;
@@ -210,12 +210,12 @@ export interface Client {
   putPool(pool: MessageInitShape<typeof PoolSchema>, options?: PutPoolOptions): Promise<StoredPool>;
   /**
    * Removes a pool; where `ifMatch` is given, only as long as it is that one (`pool_changed`).
-   * Where the answer of an earlier try was lost, a pool that is not there is removed.
+   * Where the response of an earlier try was lost, a pool that is not there is removed.
    */
   deletePool(poolName: string, options?: CallOptions & { readonly ifMatch?: string }): Promise<void>;
   /**
    * Whether a bundle can ever be placed: by the configured pools over the present map, or by
-   * the given ones. `validateBundle` of `@resource-map/client/bundle` answers without a service.
+   * the given ones. `validateBundle` of `@resource-map/client/bundle` responses without a service.
    */
   validateBundle(
     question: MessageInitShape<typeof ValidateBundleRequestSchema>,
@@ -230,7 +230,7 @@ export interface Client {
 
 /**
  * Makes a client. Every method throws ApiError where the service refuses, ConnectionError where
- * it does not answer in all tries, and UnexpectedAnswerError where something else answers.
+ * it does not answer in all tries, and UnexpectedResponseError where something else answers.
  *
  * @example
  * ```ts
@@ -332,7 +332,7 @@ export function createClient(options: ClientOptions): Client {
     });
     const etag = response.headers.get('etag');
     if (etag === null)
-      throw new UnexpectedResponseError(request.method, response.url, 'the answer has no ETag');
+      throw new UnexpectedResponseError(request.method, response.url, 'the response has no ETag');
     if (response.status === 304 && ifNoneMatch !== undefined) return { kind: 'not-modified', etag };
     return { kind: 'map', map: decodeResponse(GlobalResourceMapSchema, request, response), etag };
   }
@@ -506,7 +506,7 @@ function conflictingMark(error: unknown): bigint | undefined {
   return conflict ? error.problem.highWaterMark : undefined;
 }
 
-/** Whether what stands in the way of a change to a pool may be that very change, made by a try without an answer. */
+/** Whether what stands in the way of a change to a pool may be that very change, made by a try without a response. */
 function isPossiblyOwnWrite(error: unknown): boolean {
   if (!(error instanceof ApiError) || !error.possiblyApplied) return false;
   return error.code === 'pool_changed' || error.code === 'pool_not_found';

@@ -1,11 +1,11 @@
-/** Reads the message that an answer is, or says that something else answered: a proxy's page is no empty list. */
+/** Reads the message that a response is, or says that something else answered: a proxy's page is no empty list. */
 import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { UnexpectedResponseError } from './errors.ts';
 import type { HttpRequest, HttpResponse } from './transport.ts';
 
 export const PROTOBUF = 'application/x-protobuf';
 
-/** @throws UnexpectedAnswerError */
+/** @throws UnexpectedResponseError */
 export function decodeResponse<D extends DescMessage>(
   schema: D,
   request: HttpRequest,

@@ -51,7 +51,7 @@ export class ApiError extends Error {
   readonly code: ProblemCode;
   readonly problem: Problem;
   /**
-   * Whether an earlier try of the call may have been carried out: it had no answer, or one of
+   * Whether an earlier try of the call may have been carried out: it had no response, or one of
    * 5xx. What the service refuses then may be what that try has done.
    */
   readonly possiblyApplied: boolean;
@@ -80,7 +80,7 @@ export class ApiError extends Error {
 }
 
 /**
- * No whole answer came: the connection failed, broke off, or took too long.
+ * No whole response came: the connection failed, broke off, or took too long.
  *
  * @example
  * ```ts
@@ -112,7 +112,7 @@ function reasonOf(thrown: unknown): string {
 }
 
 /**
- * An answer with a body that cannot be what the service wrote: a proxy's page, or another service.
+ * A response with a body that cannot be what the service wrote: a proxy's page, or another service.
  *
  * @example
  * ```ts
@@ -122,7 +122,7 @@ function reasonOf(thrown: unknown): string {
  * ```
  */
 export class UnexpectedResponseError extends Error {
-  override readonly name = 'UnexpectedAnswerError';
+  override readonly name = 'UnexpectedResponseError';
 
   /** The message without its code. */
   readonly detail: string;

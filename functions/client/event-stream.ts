@@ -73,7 +73,7 @@ const MAX_EVENT_CHARACTERS = 1024 * 1024;
  * from a service on its embedded engine, not at all. Read the map after an interruption.
  *
  * @throws ApiError where the service refuses; ConnectionError where it does not answer the first
- * time; UnexpectedAnswerError where something else answers
+ * time; UnexpectedResponseError where something else answers
  *
  * @example
  * ```ts
@@ -175,6 +175,6 @@ async function assertEventStream(response: Response, url: string): Promise<void>
   throw new UnexpectedResponseError(
     'GET',
     url,
-    `the answer is ${response.status} of type ${type}, not text/event-stream`,
+    `the response is ${response.status} of type ${type}, not text/event-stream`,
   );
 }

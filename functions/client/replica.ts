@@ -1,10 +1,10 @@
 /**
  * A replica of the map, kept by sync.
  *
- * Whatever is pushed, omitted or returned meanwhile, and whichever answers are lost, the replica
- * becomes the map: an answer says what is missing between the replica's own clock and the map,
- * and is applied whole or not at all. Once the service says that an answer completes the map,
- * the digest of the replica's clock must be the etag that the answer carries; where it is not,
+ * Whatever is pushed, omitted or returned meanwhile, and whichever responses are lost, the replica
+ * becomes the map: a response says what is missing between the replica's own clock and the map,
+ * and is applied whole or not at all. Once the service says that a response completes the map,
+ * the digest of the replica's clock must be the etag that the response carries; where it is not,
  * the replica is fetched again.
  */
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
@@ -42,13 +42,13 @@ export type ReplicaEvent =
 
 export interface ReplicaOptions {
   readonly filter?: Partial<MapFilter>;
-  /** Roughly how large one answer may be, before gzip. */
+  /** Roughly how large one response may be, before gzip. */
   readonly maxBytes?: number;
-  /** How long the service may hold an answer that would say that nothing changed. 20,000 by default, 0 to poll. */
+  /** How long the service may hold a response that would say that nothing changed. 20,000 by default, 0 to poll. */
   readonly waitMs?: number;
   /**
-   * Least time between two polls that follow a complete answer, milliseconds. 1,000 by default:
-   * in a large fleet some cluster is refreshed at any time, and no answer would be held.
+   * Least time between two polls that follow a complete response, milliseconds. 1,000 by default:
+   * in a large fleet some cluster is refreshed at any time, and no response would be held.
    */
   readonly pollIntervalMs?: number;
 }
@@ -102,10 +102,10 @@ export class MapReplica {
   }
 
   /**
-   * Brings the replica up to date, once: asks until an answer completes it.
+   * Brings the replica up to date, once: asks until a response completes it.
    * @returns what changed, with `complete` at the end; with `mismatch` before it where the
    *   replica had to be fetched again
-   * @throws what the client throws; answers that came before are applied
+   * @throws what the client throws; responses that came before are applied
    * @throws ReplicaMismatchError where the replica differs even when fetched again
    */
   async pull(options: { readonly signal?: AbortSignal } = {}): Promise<readonly ReplicaEvent[]> {
@@ -239,7 +239,7 @@ function canPass(error: Error): boolean {
   return error instanceof ConnectionError || error instanceof ReplicaMismatchError;
 }
 
-/** Applies an answer to clusters whose clock it answered. */
+/** Applies a response to clusters whose clock it answered. */
 function apply(response: SyncResponse, clusters: Clusters): void {
   for (const clusterId of response.omitted) clusters.delete(clusterId);
   for (const snapshot of response.changed) {

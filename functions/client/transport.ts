@@ -1,6 +1,6 @@
 /**
  * Requests with retries. Every request of the API may be repeated: reads by their nature, a push
- * because the same push again is a success. So a request that got no answer, or one of 408, 429
+ * because the same push again is a success. So a request that got no response, or one of 408, 429
  * or 5xx, is sent again after a random wait. Where a second time is not as good as the first, the
  * error says that the first may have done it.
  */
@@ -32,7 +32,7 @@ export const DEFAULT_RETRY: RetryPolicy = { attempts: 6, baseMs: 200, capMs: 5_0
 /** A service that asks for more than this in Retry-After is asked again sooner. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Without an answer for this long, beyond the time that the request itself asks for, the connection is dead. */
+/** Without a response for this long, beyond the time that the request itself asks for, the connection is dead. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
 
 /** A try has failed, and another will be made. */
@@ -59,7 +59,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer>;
-  /** Time that the service may hold the answer. */
+  /** Time that the service may hold the response. */
   readonly holdMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -73,12 +73,12 @@ export interface HttpResponse {
 }
 
 /**
- * Sends a request and reads the whole answer.
+ * Sends a request and reads the whole response.
  *
- * @returns an answer of 2xx or 304
- * @throws ApiError for a problem details answer, after all tries where it is retryable
- * @throws UnexpectedAnswerError for any other answer
- * @throws ConnectionError where no answer came in all tries
+ * @returns a response of 2xx or 304
+ * @throws ApiError for a problem details response, after all tries where it is retryable
+ * @throws UnexpectedResponseError for any other response
+ * @throws ConnectionError where no response came in all tries
  * @throws the signal's reason, and what the token's function throws
  */
 export async function send(options: TransportOptions, request: HttpRequest): Promise<HttpResponse> {
@@ -133,7 +133,7 @@ async function tryOnce(
       ? new UnexpectedResponseError(
           request.method,
           url,
-          `the answer is ${answer.status} without problem details`,
+          `the response is ${answer.status} without problem details`,
         )
       : new ApiError(problem, { possiblyApplied, retryAfterMs: retryAfterMs(answer.headers) });
   // A gateway in front of the service answers 502, 503 and 504 in its own words.
@@ -163,7 +163,7 @@ async function exchange(
     redirect: 'manual',
     signal: request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]),
   });
-  // Read here: an answer that breaks off is no answer, and is retried like one.
+  // Read here: a response that breaks off is no response, and is retried like one.
   const body = new Uint8Array(await response.arrayBuffer());
   return { status: response.status, headers: response.headers, body, url };
 }

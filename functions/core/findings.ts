@@ -30,7 +30,7 @@ export interface Findings {
   readonly warnings: number;
 }
 
-/** The answer of a check that found nothing. Shared, so that a clean check allocates nothing. */
+/** The response of a check that found nothing. Shared, so that a clean check allocates nothing. */
 export const NO_FINDINGS: Findings = Object.freeze({
   findings: Object.freeze([]),
   omitted: 0,

@@ -1,6 +1,6 @@
 /** How a value from outside stands in a message. */
 
-/** Longer values are cut: the path says where the whole one is, and an answer must stay bounded. */
+/** Longer values are cut: the path says where the whole one is, and a response must stay bounded. */
 const MAX_QUOTED_CHARS = 128;
 
 /** What JSON leaves as it is, but a terminal or a log obeys: C1 controls, line separators, bidi overrides. */

@@ -63,7 +63,7 @@ function tagsOf(name: string, header: string): readonly EntityTag[] {
 
 function noTags(name: string, header: string): ResourceMapError {
   return invalidPrecondition(
-    `${name} is ${shown(header)}; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".`,
+    `${name} is ${shown(header)}; send the ETag of a response as it came, with its quotes, or several with commas between, or "*".`,
   );
 }
 

@@ -79,22 +79,22 @@ export const REQUEST_TIMEOUT_MS = 60_000;
 export const SLOW_BODY_MS = 5_000;
 
 /**
- * Seconds for which an answer is held at most: API Gateway ends a request after 30 s, and what
- * is left is for the answer itself.
+ * Seconds for which a response is held at most: API Gateway ends a request after 30 s, and what
+ * is left is for the response itself.
  */
 export const MAX_WAIT_SECONDS = 25;
 
 /**
  * Answers that one caller may have held at a time (`Prefer: wait`): one for each process of a
  * scheduler and of its stand-in, and no more than leaves room in the memory for others, since
- * the largest question to sync takes 40 MB while it waits. In Lambda, where each held answer
+ * the largest question to sync takes 40 MB while it waits. In Lambda, where each held response
  * is a function of its own, the front's rates bound them.
  */
 export const MAX_WAITS_PER_CALLER = 16;
 
 /**
  * Listeners to the local service's events that one caller may have connected at a time: as many as
- * answers may be held for it, for the same reason. A service without tokens has one caller.
+ * responses may be held for it, for the same reason. A service without tokens has one caller.
  */
 export const MAX_LISTENERS_PER_CALLER = 16;
 
@@ -104,14 +104,14 @@ export const MAX_LISTENERS_PER_CALLER = 16;
  */
 export const MAX_LISTENERS = 256;
 
-/** Seconds after which a caller with too many answers held or listeners may try again: some have come or gone by then. */
+/** Seconds after which a caller with too many responses held or listeners may try again: some have come or gone by then. */
 export const RETRY_WAIT_S = 5;
 
 /** Milliseconds between two looks for requests whose time is up, by which they may take longer: Node's own are 30,000. */
 export const TIMEOUT_CHECK_MS = 2_000;
 
 /**
- * Milliseconds that a server which is told to end has for the answers under way: Docker kills
+ * Milliseconds that a server which is told to end has for the responses under way: Docker kills
  * what has not ended after 10,000, and Kubernetes after 30,000.
  */
 export const CLOSE_GRACE_MS = 8_000;

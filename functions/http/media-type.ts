@@ -1,4 +1,4 @@
-/** Which of the two wire formats a request is in, and which one the answer shall have. */
+/** Which of the two wire formats a request is in, and which one the response shall have. */
 import type { Context } from 'hono';
 import { parseAccept } from 'hono/utils/accept';
 import { ResourceMapError } from '../core/errors.ts';
@@ -25,7 +25,7 @@ export function requestFormat(c: Context): WireFormat {
   );
 }
 
-/** How the answer is to be written. */
+/** How the response is to be written. */
 export interface ResponseFormat {
   readonly format: WireFormat;
   readonly contentType: string;

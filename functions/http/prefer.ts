@@ -1,4 +1,4 @@
-/** The Prefer header (RFC 7240): how long the client lets us hold an answer. */
+/** The Prefer header (RFC 7240): how long the client lets us hold a response. */
 import type { Context } from 'hono';
 import { MAX_WAIT_SECONDS } from './limits.ts';
 

@@ -17,7 +17,7 @@ export function problemResponse(c: Context, error: ResourceMapError): Response {
   return c.body(body, status, headers);
 }
 
-/** An answer, for where there is no context to answer with. */
+/** A response, for where there is no context to answer with. */
 export interface Problem {
   readonly status: (typeof PROBLEMS)[keyof typeof PROBLEMS]['status'];
   readonly headers: Record<string, string>;

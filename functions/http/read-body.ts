@@ -104,7 +104,7 @@ async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
       yield value;
     }
   } catch (cause) {
-    // Nobody may be left to read the answer, but the log shall not call it a failure of ours.
+    // Nobody may be left to read the response, but the log shall not call it a failure of ours.
     throw new MalformedBodyError(
       'incomplete_body',
       'The body broke off before its end; send all of it.',

@@ -6,9 +6,9 @@ import { acceptsGzip, responseFormat } from './media-type.ts';
 import { encodePieces, sendEncoded } from './send-pieces.ts';
 
 export interface SendMessageOptions {
-  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  /** The largest body of a response that the front can carry; absent where it has no bound. */
   readonly maxBytes: number | undefined;
-  /** What to do about an answer that is too large, as the end of a sentence. */
+  /** What to do about a response that is too large, as the end of a sentence. */
   readonly remedy: string;
 }
 

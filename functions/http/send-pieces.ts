@@ -1,29 +1,29 @@
-/** Sends a spliced answer, with its length told before its first byte. */
+/** Sends a spliced response, with its length told before its first byte. */
 import type { Context } from 'hono';
 import { ResourceMapError } from '../core/errors.ts';
 import { inChunks, type Piece, plain } from '../core/map/pieces.ts';
 import { gzip } from '../core/map/splice-gzip.ts';
 
-/** Above this an answer is made while it is sent, so that it is not held whole. */
+/** Above this a response is made while it is sent, so that it is not held whole. */
 const FINISH_BYTES = 8 * 1024 * 1024;
 
-/** An answer comes in blocks of this size: what a write to the socket costs is lost in one. */
+/** A response comes in blocks of this size: what a write to the socket costs is lost in one. */
 const CHUNK_BYTES = 256 * 1024;
 
 /** Below this a copy of the bytes costs less than a stream of them. */
 const COPIED_BYTES = 64 * 1024;
 
-/** A cache may keep the answer, but must ask each time whether it still stands: counters never go back. */
+/** A cache may keep the response, but must ask each time whether it still stands: counters never go back. */
 export const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
 
-/** An answer that is there, in the encoding in which it is sent, and can be sent again. */
+/** A response that is there, in the encoding in which it is sent, and can be sent again. */
 export interface BufferedBody {
   readonly kind: 'finished';
   readonly length: number;
   readonly chunks: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** An answer of which a chunk is made when its turn comes, once. */
+/** A response of which a chunk is made when its turn comes, once. */
 interface StreamedBody {
   readonly kind: 'made as sent';
   readonly length: number;
@@ -37,7 +37,7 @@ export interface SendOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** The largest body that the front in front of us carries; absent where there is no bound. */
   readonly maxBytes: number | undefined;
-  /** What to do about an answer that is too large, as the end of a sentence. */
+  /** What to do about a response that is too large, as the end of a sentence. */
   readonly remedy: string;
 }
 
@@ -57,7 +57,7 @@ export function sendEncoded(c: Context, response: ResponseBody, options: SendOpt
   if (maxBytes !== undefined && response.length > maxBytes) {
     throw new ResourceMapError(
       'map_too_large',
-      `The answer has ${response.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
+      `The response has ${response.length} bytes${zipped ? ' of gzip' : ''}, and this deployment can carry ${maxBytes}; ${remedy}.`,
       { limit: maxBytes },
     );
   }

@@ -1,4 +1,4 @@
-/** How many answers are held for one caller at a time. */
+/** How many responses are held for one caller at a time. */
 
 import type { Principal } from '../auth/principal.ts';
 import { ResourceMapError } from '../core/errors.ts';
@@ -12,7 +12,7 @@ export class WaitLimiter {
     (held) =>
       new ResourceMapError(
         'too_many_waits',
-        `${held} answers are held for this caller, which is the most for one. End some of these requests, or ask without "Prefer: wait".`,
+        `${held} responses are held for this caller, which is the most for one. End some of these requests, or ask without "Prefer: wait".`,
         { retryAfterSeconds: RETRY_WAIT_S, limit: MAX_WAITS_PER_CALLER },
       ),
   );

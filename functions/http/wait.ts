@@ -1,5 +1,5 @@
 /**
- * Holding an answer until there is something to tell.
+ * Holding a response until there is something to tell.
  *
  * Heads are looked at once a second for as long as somebody waits, and at once where this
  * process knows of a change. Those who wait share the reads.

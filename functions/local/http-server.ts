@@ -23,8 +23,8 @@ import { problemOf } from '../http/problem.ts';
 export interface HttpServer {
   readonly port: number;
   /**
-   * Takes nothing more, and ends once the answers under way are sent, or after
-   * {@link CLOSE_GRACE_MS}: a client that takes no more of its answer, or sends no more of its
+   * Takes nothing more, and ends once the responses under way are sent, or after
+   * {@link CLOSE_GRACE_MS}: a client that takes no more of its response, or sends no more of its
    * request, would keep it forever.
    */
   close(): Promise<void>;
@@ -56,7 +56,7 @@ export function listen(app: App, host: string, port: number): Promise<HttpServer
     },
     answer,
   );
-  // Likewise: what a client expects of us beyond 100-continue does not change the answer.
+  // Likewise: what a client expects of us beyond 100-continue does not change the response.
   server.on('checkExpectation', answer);
   const underWay = responsesInProgress(server);
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
@@ -77,7 +77,7 @@ export function listen(app: App, host: string, port: number): Promise<HttpServer
   });
 }
 
-/** For each connection the answers under way on it. Those that it ends before are told so. */
+/** For each connection the responses under way on it. Those that it ends before are told so. */
 function responsesInProgress(server: Server): ReadonlyMap<Duplex, ReadonlySet<ServerResponse>> {
   const underWay = new Map<Duplex, Set<ServerResponse>>();
   server.on('connection', (socket) => {
@@ -126,7 +126,7 @@ function refusal(error: ResourceMapError): Response {
   return new Response(body, { status, headers });
 }
 
-/** Writes an answer where Node has no request to answer: the parser gave up on the connection. */
+/** Writes a response where Node has no request to answer: the parser gave up on the connection. */
 function refuseRaw(cause: NodeJS.ErrnoException, socket: Duplex): void {
   const { status, headers, body } = withRequestId(parserRefusal(cause));
   const lines = Object.entries({

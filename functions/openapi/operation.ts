@@ -74,10 +74,10 @@ export interface Operation {
 /** By name of the route: `GET /v1/clusters/{id}`. */
 export type Operations = Readonly<Record<`${'GET' | 'PUT' | 'POST' | 'DELETE'} /${string}`, Operation>>;
 
-/** Headers of an answer that is a message of moderate size. */
+/** Headers of a response that is a message of moderate size. */
 export const MESSAGE_HEADERS = ['Cache-Control', 'Vary'] as const satisfies readonly ResponseHeader[];
 
-/** Headers of an answer that may be large, and is then sent in gzip to whoever takes it. */
+/** Headers of a response that may be large, and is then sent in gzip to whoever takes it. */
 export const LARGE_HEADERS = [
   'Cache-Control',
   'Content-Encoding',

@@ -107,19 +107,19 @@ export const REQUEST_HEADERS: Readonly<
   },
   XRequestId: {
     name: 'X-Request-Id',
-    description: 'Names the request in the log of the service, and in the answer.',
+    description: 'Names the request in the log of the service, and in the response.',
     // Text of any other kind is passed over, and the request gets an id of the service's making.
     schema: { type: 'string' },
   },
   AcceptEncoding: {
     name: 'Accept-Encoding',
-    description: 'With `gzip` in it the answer comes compressed.',
+    description: 'With `gzip` in it the response comes compressed.',
     schema: { type: 'string', examples: ['gzip'] },
   },
   IfMatch: {
     name: 'If-Match',
     description:
-      'What must stand there for the write to happen: the `ETag` of an earlier answer, several of them with commas ' +
+      'What must stand there for the write to happen: the `ETag` of an earlier response, several of them with commas ' +
       'between, or `*` for whatever it is. Weak ones match nothing.',
     schema: ENTITY_TAGS,
   },
@@ -131,7 +131,7 @@ export const REQUEST_HEADERS: Readonly<
   IfNoneMatch: {
     name: 'If-None-Match',
     description:
-      'The `ETag` of an earlier answer, or several with commas between: 304 where one of them still stands.',
+      'The `ETag` of an earlier response, or several with commas between: 304 where one of them still stands.',
     schema: ENTITY_TAGS,
   },
   Observed: {
@@ -144,7 +144,7 @@ export const REQUEST_HEADERS: Readonly<
   Prefer: {
     name: 'Prefer',
     description:
-      'RFC 7240. `wait=20` has the service hold an answer that would tell nothing new, for as many seconds at most; ' +
+      'RFC 7240. `wait=20` has the service hold a response that would tell nothing new, for as many seconds at most; ' +
       `more than ${MAX_WAIT_SECONDS} are taken for ${MAX_WAIT_SECONDS}. Other preferences are ignored.`,
     schema: { type: 'string', examples: ['wait=20'] },
   },
@@ -161,12 +161,12 @@ export const REQUEST_ID_HEADER: Header = {
 export const RESPONSE_HEADERS: Readonly<Record<ResponseHeader, Header>> = {
   'Cache-Control': {
     description:
-      'Whether the answer may be kept. What is kept must be asked for each time: counters never go back.',
+      'Whether the response may be kept. What is kept must be asked for each time: counters never go back.',
     schema: { enum: ['private, no-cache', 'no-cache', 'no-store'] },
     required: true,
   },
   'Content-Encoding': {
-    description: 'Present where the answer is compressed.',
+    description: 'Present where the response is compressed.',
     schema: { const: 'gzip' },
   },
   'Content-Length': {
@@ -194,7 +194,7 @@ export const RESPONSE_HEADERS: Readonly<Record<ResponseHeader, Header>> = {
     schema: { type: 'string', pattern: '^[1-9][0-9]*$' },
   },
   Vary: {
-    description: 'The headers of the request on which the answer depends.',
+    description: 'The headers of the request on which the response depends.',
     schema: { enum: ['accept', 'accept, accept-encoding'] },
     required: true,
   },

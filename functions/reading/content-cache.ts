@@ -1,6 +1,6 @@
 /**
  * Bodies by their ids, in memory, ready to be joined. A body never changes, so what is here
- * needs no asking; which bodies an answer is made of is decided by heads that are read again.
+ * needs no asking; which bodies a response is made of is decided by heads that are read again.
  */
 import type { Fragment } from '../core/map/fragment.ts';
 

@@ -60,7 +60,7 @@ export class MapReader {
     return this.#included;
   }
 
-  /** The entries of an answer, body, counter and time of each from one and the same head. */
+  /** The entries of a response, body, counter and time of each from one and the same head. */
   async entries(heads: readonly Head[], form: ContentFormat): Promise<readonly MapEntry[]> {
     const { readable, contents } = await this.readContents(heads, form);
     return readable.map((head) => entryOf(head, contents));

@@ -15,7 +15,7 @@ export function tablesFromEnvironment(environment: NodeJS.ProcessEnv): Tables {
   };
 }
 
-/** Of a function's memory: the rest is for Node itself, and for the answer that is being made. */
+/** Of a function's memory: the rest is for Node itself, and for the response that is being made. */
 const CACHE_SHARE = 0.3;
 
 /** Where Lambda does not say how much memory there is. */

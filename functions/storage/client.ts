@@ -91,7 +91,7 @@ const THROTTLED: ReadonlySet<string> = new Set([
   'RequestLimitExceeded',
 ]);
 
-/** Whether trying later can help: throttling, a fault of the service, or no answer at all. */
+/** Whether trying later can help: throttling, a fault of the service, or no response at all. */
 function isUnavailability(error: unknown): boolean {
   if (error instanceof DynamoDBServiceException)
     return error.$fault === 'server' || THROTTLED.has(error.name);

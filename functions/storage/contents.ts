@@ -140,7 +140,7 @@ export class ContentStore {
       const got = response.Responses?.[this.tables.contents] ?? [];
       items.push(...got);
       pending = response.UnprocessedKeys?.[this.tables.contents]?.Keys ?? [];
-      // Batches stay below what one answer can hold, so leftovers mean throttling: wait, but do
+      // Batches stay below what one response can hold, so leftovers mean throttling: wait, but do
       // not count a try that brought something.
       if (got.length > 0) attempt = 0;
     }

@@ -3,7 +3,7 @@
  * that one strongly consistent query reads them all in the order of their names.
  *
  * A pool's version is the digest of what it says. So a writer that expects a version expects
- * a content, and the same change again, after an answer that was lost, finds itself done.
+ * a content, and the same change again, after a response that was lost, finds itself done.
  */
 import { createHash } from 'node:crypto';
 import {

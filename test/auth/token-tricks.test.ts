@@ -255,7 +255,7 @@ describe('The header', () => {
 });
 
 describe('Tokens', () => {
-  it('are never in the log, nor in an answer, and request ids are in both', async () => {
+  it('are never in the log, nor in a response, and request ids are in both', async () => {
     const secret = await service.issue('AGENT', CLUSTER);
     const jwt = await issuer.token();
     for (const token of [secret, jwt, `${secret}x`, `${jwt}x`, await issuer.token({ aud: 'vault' })]) {

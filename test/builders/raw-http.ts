@@ -8,7 +8,7 @@ export interface RawResponse {
 }
 
 /**
- * Sends bytes and reads one answer. The connection is then closed.
+ * Sends bytes and reads one response. The connection is then closed.
  *
  * @param url of the service
  * @param timeoutMs after which a service that does not answer fails the test
@@ -24,7 +24,10 @@ export function sendRaw(
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     const received: Buffer[] = [];
-    const timer = setTimeout(() => socket.destroy(new Error(`No answer within ${timeoutMs} ms.`)), timeoutMs);
+    const timer = setTimeout(
+      () => socket.destroy(new Error(`No response within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
     socket.on('connect', () => {
       for (const part of typeof request === 'string' ? [request] : request) socket.write(part);
     });
@@ -32,7 +35,7 @@ export function sendRaw(
       clearTimeout(timer);
       const response = parse(Buffer.concat(received), bodyless);
       if (response !== undefined) resolve(response);
-      else reject(error ?? new Error('The connection was closed without an answer.'));
+      else reject(error ?? new Error('The connection was closed without a response.'));
     };
     socket.on('data', (chunk) => {
       received.push(chunk);
@@ -43,7 +46,7 @@ export function sendRaw(
   });
 }
 
-/** @param bodyless the answer to HEAD has the length of a body that does not come */
+/** @param bodyless the response to HEAD has the length of a body that does not come */
 function parse(bytes: Buffer, bodyless: boolean): RawResponse | undefined {
   const head = bytes.indexOf('\r\n\r\n');
   if (head === -1) return undefined;

@@ -13,8 +13,8 @@ describe('What ends a command has an exit code:', () => {
     [3, 'a service that is too busy for the caller', api(429, 'too_many_waits')],
     [3, 'a service that cannot at the moment', api(503, 'store_unavailable')],
     [3, 'a service that failed', api(500, 'internal')],
-    [3, 'no answer', new ConnectionError('GET', 'http://a', new Error('gone'))],
-    [3, 'the answer of something else', new UnexpectedResponseError('GET', 'http://a', 'a page')],
+    [3, 'no response', new ConnectionError('GET', 'http://a', new Error('gone'))],
+    [3, 'the response of something else', new UnexpectedResponseError('GET', 'http://a', 'a page')],
     [4, 'a fault of rmap', new TypeError('x is undefined')],
     [4, 'what is no error at all', 'thrown'],
   ])('%i for %s', (code, _, thrown) => {

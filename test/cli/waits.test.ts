@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { clockCommand } from '../../functions/cli/commands/clock.ts';
 import { runCommand } from './run-command.ts';
 
-/** A service that has no answer yet, and says after how many seconds to ask again. */
+/** A service that has no response yet, and says after how many seconds to ask again. */
 async function busyService(...retryAfter: readonly number[]): Promise<string> {
   const waits = [...retryAfter];
   const server = createServer((_, response) => {

@@ -263,15 +263,15 @@ describe('a base URL', () => {
     [
       'a redirect',
       { status: 302, headers: { location: 'http://example.com/' } },
-      'the answer is 302 without problem details',
+      'the response is 302 without problem details',
     ],
-    ['another 404', { status: 404, body: 'not here' }, 'the answer is 404 without problem details'],
+    ['another 404', { status: 404, body: 'not here' }, 'the response is 404 without problem details'],
   ])('that leads to %s is told from a service', async (_what, fate, message) => {
     proxy.fates.push(fate);
     const failure = await client.clusters().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnexpectedResponseError);
     expect(String(failure)).toBe(
-      `UnexpectedAnswerError: [unexpected_answer] GET ${proxy.url}/v1/clusters: ${message}; check that the base URL is that of a Resource Map`,
+      `UnexpectedResponseError: [unexpected_answer] GET ${proxy.url}/v1/clusters: ${message}; check that the base URL is that of a Resource Map`,
     );
     expect(proxy.seen).toHaveLength(1);
 

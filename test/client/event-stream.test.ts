@@ -148,7 +148,7 @@ describe('The event stream', () => {
       new UnexpectedResponseError(
         'GET',
         `${service.url}/local/events`,
-        'the answer is 200 of type text/html, not text/event-stream',
+        'the response is 200 of type text/html, not text/event-stream',
       ),
     );
   });

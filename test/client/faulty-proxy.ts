@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 
 /**
- * What becomes of one request: it passes; it is lost on the way there; it arrives and its answer
+ * What becomes of one request: it passes; it is lost on the way there; it arrives and its response
  * is lost, breaks off in the middle, or comes too late for the proxy, which answers 504 by then; or
  * the proxy answers in the service's place.
  */

@@ -1,4 +1,4 @@
-/** Changes of pools whose first answer was lost, through a proxy in front of the whole local service. */
+/** Changes of pools whose first response was lost, through a proxy in front of the whole local service. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Client, createClient } from '../../functions/client/client.ts';
@@ -11,7 +11,7 @@ import { type Fate, type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts
 let service: LocalService;
 let proxy: FaultyProxy;
 let client: Client;
-/** Another client, whose answers are not lost. */
+/** Another client, whose responses are not lost. */
 let other: Client;
 beforeAll(async () => {
   service = await startService({
@@ -68,7 +68,7 @@ describe('A pool that is only to be created', () => {
     expect((await other.pool(`taken ${fate}`)).pool?.tiers[0]?.tierName).toBe('b');
   });
 
-  it('is not created where there is the same, as long as no answer was lost', async () => {
+  it('is not created where there is the same, as long as no response was lost', async () => {
     await other.putPool(pool('same', 'a'));
     for (const status of [408, 429, 429]) proxy.fates.push({ status }, { status }, 'pass');
     for (let call = 0; call < 3; call++) {
@@ -131,7 +131,7 @@ describe('A pool that is to be removed', () => {
     expect((await other.pool(`left ${fate}`)).pool?.tiers[0]?.tierName).toBe('b');
   });
 
-  it('is missed where it is not there and no answer was lost', async () => {
+  it('is missed where it is not there and no response was lost', async () => {
     await expect(client.deletePool('never')).rejects.toMatchObject({ status: 404, code: 'pool_not_found' });
     await expect(client.deletePool('never', { ifMatch: '*' })).rejects.toMatchObject(CHANGED);
     proxy.fates.push({ status: 429 });

@@ -96,7 +96,7 @@ export class ModelService implements Pick<Client, 'sync'> {
     });
     if (this.responsesToLose > 0) {
       this.responsesToLose--;
-      throw new ConnectionError('POST', 'model:', new Error('the answer was lost'));
+      throw new ConnectionError('POST', 'model:', new Error('the response was lost'));
     }
     return response;
   }

@@ -51,7 +51,7 @@ function perform(service: ModelService, deed: Deed): void {
   else service.omit(deed.cluster);
 }
 
-/** A service to which something happens before each answer, as long as there are deeds. */
+/** A service to which something happens before each response, as long as there are deeds. */
 class BusyService implements Pick<Client, 'sync'> {
   deeds: Deed[] = [];
   constructor(private readonly service: ModelService) {}
@@ -64,7 +64,7 @@ class BusyService implements Pick<Client, 'sync'> {
 }
 
 describe('a replica', () => {
-  it('becomes the map after any interleaving of pushes, refreshes, omissions, returns and lost answers, in answers of any size', async () => {
+  it('becomes the map after any interleaving of pushes, refreshes, omissions, returns and lost responses, in answers of any size', async () => {
     const history = fc.record({
       steps: fc.array(step, { maxLength: 30 }),
       maxBytes: fc.constantFrom(1, SNAPSHOT_BYTES, 2 * SNAPSHOT_BYTES, 4_000_000),
@@ -123,7 +123,7 @@ describe('a replica', () => {
     expect(contentOf(replica)).toStrictEqual(service.map());
   });
 
-  it('is never starved of one cluster by others that change, or leave and return, before every answer', async () => {
+  it('is never starved of one cluster by others that change, or leave and return, before every response', async () => {
     const service = new ModelService();
     for (let index = 0; index < 5; index++) {
       service.push(`busy-${index}`, 0);
@@ -233,7 +233,7 @@ describe('the changes of a replica', () => {
     }
     expect(brief(seen)).toStrictEqual(['unreachable', 'added a', 'complete']);
     expect(seen[0]).toMatchObject({
-      error: { message: '[connection_failed] POST model:: the answer was lost' },
+      error: { message: '[connection_failed] POST model:: the response was lost' },
     });
   });
 
@@ -243,7 +243,7 @@ describe('the changes of a replica', () => {
     await expect(replica.changes().next()).rejects.toBe(refusal);
   });
 
-  it('end with the signal’s reason, during an answer and during a pause', async () => {
+  it('end with the signal’s reason, during a response and during a pause', async () => {
     for (const pollIntervalMs of [0, 60_000]) {
       const controller = new AbortController();
       const reason = new Error('enough');

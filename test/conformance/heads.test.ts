@@ -61,7 +61,7 @@ describe.each(engines)('heads on $name', (engine) => {
     expect(await headOf(store, 'none')).toEqual(written);
   });
 
-  it('are read across pages, since an answer ends at 1 MB', async () => {
+  it('are read across pages, since a response ends at 1 MB', async () => {
     const large = await freshStore(engine, 1);
     const ids = ['1', '2', '3', '4', '5', '6', '7'];
     for (const clusterId of ids) {

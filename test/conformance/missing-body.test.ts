@@ -61,7 +61,7 @@ async function mapOf(get: ReturnType<typeof serve>['get']): Promise<MapJson['vec
   return map.vectorClock;
 }
 
-/** Does `work` once, after the next batch read of bodies has been answered and before its caller sees the answer. */
+/** Does `work` once, after the next batch read of bodies has been answered and before its caller sees the response. */
 function afterNextContentRead(store: TestStore, work: () => Promise<void>): void {
   let done = false;
   store.client.middlewareStack.add(

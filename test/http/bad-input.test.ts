@@ -478,7 +478,7 @@ describe('bad input', () => {
     const body = Buffer.from(protobuf({ logicalCounter: MARK + 1n }));
     const request = `PUT /v1/clusters/c1/snapshot HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\ncontent-length: ${body.length}\r\n\r\n`;
     await expect(sendRaw(url, [request, body.subarray(0, -1)], 300)).rejects.toThrow(
-      'No answer within 300 ms.',
+      'No response within 300 ms.',
     );
     await vi.waitFor(() => expect(refused).toContain('incomplete_body'));
     expect(await map()).toBe(mapBefore);

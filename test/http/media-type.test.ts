@@ -18,7 +18,7 @@ async function ask<T extends object | string | boolean>(
   return ((await response.json()) as { said: unknown }).said;
 }
 
-describe('the format of an answer', () => {
+describe('the format of a response', () => {
   it.each([
     [undefined, 'application/json'],
     ['', 'application/json'],

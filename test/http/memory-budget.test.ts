@@ -173,7 +173,7 @@ describe('Over HTTP', () => {
 
   it('many senders who stall with little in their hands keep nobody out', async () => {
     const slow = await Promise.all(Array.from({ length: 100 }, () => sendSlowly(1)));
-    // Sixteen have their first 64 KB each, and the others an answer.
+    // Sixteen have their first 64 KB each, and the others a response.
     await vi.waitFor(
       () => expect(slow.filter(({ response }) => response().startsWith('HTTP/1.1 503'))).toHaveLength(84),
       WAIT_OPTIONS,

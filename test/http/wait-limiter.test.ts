@@ -78,7 +78,7 @@ describe('Over HTTP', () => {
     expect(refused.body).toMatchObject({
       status: 429,
       code: 'too_many_waits',
-      detail: `${MAX_WAITS_PER_CALLER} answers are held for this caller, which is the most for one. End some of these requests, or ask without "Prefer: wait".`,
+      detail: `${MAX_WAITS_PER_CALLER} responses are held for this caller, which is the most for one. End some of these requests, or ask without "Prefer: wait".`,
     });
     connections.abort();
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);

@@ -65,14 +65,14 @@ describe('A server that is told to end', () => {
     expect(await msToClose()).toBeLessThan(SOON_MS);
   });
 
-  it('sends the answers under way', async () => {
+  it('sends the responses under way', async () => {
     const waiting = await client('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
     setTimeout(finish, 200);
     expect(await msToClose()).toBeLessThan(SOON_MS);
     await expect.poll(waiting.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nwhole$/);
   });
 
-  it('waits for what makes an answer although its client has gone', async () => {
+  it('waits for what makes a response although its client has gone', async () => {
     let made = false;
     app.get('/made', async (c) => {
       await sleep(500);

@@ -139,7 +139,7 @@ describe('a service on a folder', { timeout: 60_000 }, () => {
     for (const id of clusters) {
       const counter = BigInt(clock[id] ?? 0);
       const last = acknowledged.get(id) ?? 0n;
-      // One push was under way and may have been stored without an answer.
+      // One push was under way and may have been stored without a response.
       expect([last, last + 1n], id).toContain(counter);
     }
     expect(said).toEqual(clusters.map((id) => clock[id]));

@@ -22,7 +22,8 @@ export async function listen(url: string, lastEventId?: string): Promise<Listene
     headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
     signal: gone.signal,
   });
-  if (response.body === null || response.status !== 200) throw new Error(`The answer is ${response.status}.`);
+  if (response.body === null || response.status !== 200)
+    throw new Error(`The response is ${response.status}.`);
   const body = response.body;
   const events: (BusEvent & { readonly sseId: string })[] = [];
   let wake = (): void => undefined;

@@ -1,4 +1,4 @@
-/** The service with parts of it out of order, for the answers that a healthy one does not give. */
+/** The service with parts of it out of order, for the responses that a healthy one does not give. */
 import { randomUUID } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { create } from '@bufbuild/protobuf';

@@ -10,7 +10,7 @@ export interface Call {
   readonly body?: string | Uint8Array;
 }
 
-/** Node's own client: it adds no header of its own that an answer could depend on, and leaves encodings alone. */
+/** Node's own client: it adds no header of its own that a response could depend on, and leaves encodings alone. */
 export function send(url: string, { method, path, headers = {}, body }: Call): Promise<OperationResponse> {
   return new Promise((resolve, reject) => {
     // The path as it is written: URL would tidy it up.

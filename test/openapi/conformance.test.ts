@@ -497,7 +497,7 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
       headers: { 'content-type': 'application/json' },
       body: new ReadableStream({ start: (controller) => controller.error(new Error('The client is gone.')) }),
     }));
-    if (response === undefined) throw new Error('No answer.');
+    if (response === undefined) throw new Error('No response.');
     return response;
   },
   overloaded: async (operation) => {

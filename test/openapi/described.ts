@@ -13,7 +13,7 @@ import { file_resourcemap_v1_resource_map } from '../../functions/gen/resourcema
 import { file_resourcemap_v1_service } from '../../functions/gen/resourcemap/v1/service_pb.ts';
 import { compileSchema, type Json, schemaFaults } from './schema-faults.ts';
 
-/** An answer, however it was got. */
+/** A response, however it was got. */
 export interface OperationResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -57,7 +57,7 @@ const MESSAGES = createRegistry(
   file_resourcemap_v1_service,
 );
 
-/** Of the connection, and of every answer that has a body. */
+/** Of the connection, and of every response that has a body. */
 const OF_HTTP = new Set([
   'connection',
   'content-length',
@@ -94,7 +94,7 @@ export class DescribedService {
     );
   }
 
-  /** Described answers that were never given. */
+  /** Described responses that were never given. */
   get unseen(): readonly string[] {
     return [...this.described].filter((each) => !this.#seen.has(each));
   }

@@ -101,7 +101,7 @@ describe('The schema of a message that the service writes', () => {
     'takes what is written of %s',
     (schema) => {
       const validate = validator(schema, 'service');
-      // Maps with integer keys are beyond the builder; the routes' own answers are checked elsewhere.
+      // Maps with integer keys are beyond the builder; the routes' own responses are checked elsewhere.
       const json = toJson(schema, create(schema), { alwaysEmitImplicit: true });
       expect(schemaFaults(validate, json)).toEqual([]);
     },

@@ -1,5 +1,5 @@
 /**
- * Has schemathesis call the service with what the document allows and what it does not: no answer
+ * Has schemathesis call the service with what the document allows and what it does not: no response
  * may be a failure of the service, or other than the document says. `npm run test:schemathesis`.
  */
 import { spawn } from 'node:child_process';

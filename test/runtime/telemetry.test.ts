@@ -175,7 +175,7 @@ describe('What is logged of requests', () => {
     expect(lines.every((line) => typeof JSON.parse(line).requestId === 'string')).toBe(true);
   }, 60_000);
 
-  it('is found by the id in the answer, which is the caller’s own where it sends one', async () => {
+  it('is found by the id in the response, which is the caller’s own where it sends one', async () => {
     const response = await open.request('/v1/map', { headers: { 'x-request-id': 'mine-1' } });
     expect(response.status).toBe(503);
     expect(response.headers.get('x-request-id')).toBe('mine-1');

@@ -15,7 +15,7 @@ export function compareValues(a: AttributeValue, b: AttributeValue): number | un
   return undefined;
 }
 
-/** A deep copy, as every answer of a database is one. */
+/** A deep copy, as every response of a database is one. */
 export function copyItem(item: Item): Item {
   return Object.fromEntries(
     Object.entries(item).map(([name, value]) => [

@@ -24,7 +24,7 @@ export function omitCommand(): Command {
   ).action(async (id: string, options: OmitCommandOptions) => {
     const { json, reason } = options;
     const client = clientOf(options);
-    // The answer is the same of one that was out already, with the time and the reason that it has.
+    // The response is the same of one that was out already, with the time and the reason that it has.
     const before = json ? undefined : await client.cluster(id);
     const status = await client.omit(id, reason === undefined ? {} : { reason });
     if (json) return print(toJsonString(ClusterStatusSchema, status, { alwaysEmitImplicit: true }));

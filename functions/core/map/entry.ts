@@ -1,7 +1,7 @@
 /**
  * A cluster's place in the map: the body, which says what the cluster is, and beside it the
  * counter and time, which say when that was so. A body is shared by every push that brought
- * the same content; counter and time are written again into each answer.
+ * the same content; counter and time are written again into each response.
  */
 
 import { compareUtf8 } from '../utf8-order.ts';
@@ -16,7 +16,7 @@ export interface ClusterVersion {
   readonly collectedAtNanos: bigint;
 }
 
-/** One cluster of an answer in one format. */
+/** One cluster of a response in one format. */
 export interface MapEntry extends ClusterVersion {
   /**
    * In Protobuf: the encoded ClusterResourceMap without its fields 2 and 8.

@@ -1,4 +1,4 @@
-/** Which clusters of the map an answer is about. */
+/** Which clusters of the map a response is about. */
 import { compareUtf8 } from '../utf8-order.ts';
 
 /** Values of one field are alternatives, fields must all hold, and an empty field is no condition. */

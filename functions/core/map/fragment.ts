@@ -1,11 +1,11 @@
 /**
- * A part of an answer that is compressed once, when its content first appears, and from then
+ * A part of a response that is compressed once, when its content first appears, and from then
  * on joined into answers as it is.
  */
 import { constants, crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { crc32Shift } from './crc32.ts';
 
-/** A stored block of one byte. Where it can follow a fragment, so can the rest of an answer. */
+/** A stored block of one byte. Where it can follow a fragment, so can the rest of a response. */
 const PROBE = Buffer.from([0x00, 0x01, 0x00, 0xfe, 0xff, 0x58]);
 const PROBE_BYTE = 0x58;
 
@@ -42,7 +42,7 @@ export class Fragment {
 
   /**
    * Takes stored bytes, once they have shown that they are what was stored: one damaged body
-   * inside a joined answer would make the whole of it unreadable.
+   * inside a joined response would make the whole of it unreadable.
    * @param deflated raw deflate, ended by a sync flush
    * @param rawLength length before compression
    * @param crc CRC-32 of the bytes before compression
@@ -68,7 +68,7 @@ export class Fragment {
     return this.#raw ?? inflate(this.deflated, this.rawLength);
   }
 
-  /** Trades memory for the inflating at each `raw()`: answers without gzip are served from it. */
+  /** Trades memory for the inflating at each `raw()`: responses without gzip are served from it. */
   keepRaw(): void {
     this.#raw ??= this.raw();
   }

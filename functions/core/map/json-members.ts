@@ -6,7 +6,7 @@ import {
 
 /**
  * The members of a body's ProtoJSON object, each with a comma before it: `,"cluster":{…},…`.
- * In this form they can follow `"collectedAt"` and `"logicalCounter"`, which every answer
+ * In this form they can follow `"collectedAt"` and `"logicalCounter"`, which every response
  * writes again, and an empty body is no special case.
  * @param body without `collected_at` and `logical_counter`
  * @returns UTF-8

@@ -1,4 +1,4 @@
-/** An answer before it is put on the wire: literal bytes and fragments, in order. */
+/** A response before it is put on the wire: literal bytes and fragments, in order. */
 import type { Fragment } from './fragment.ts';
 
 /** Literal bytes, or a fragment that is there in compressed form as well. */
@@ -11,7 +11,7 @@ export interface Payload {
   readonly chunks: Iterable<Uint8Array>;
 }
 
-/** The answer without compression. A fragment whose bytes are not at hand is inflated when its turn comes. */
+/** The response without compression. A fragment whose bytes are not at hand is inflated when its turn comes. */
 export function plain(pieces: readonly Piece[]): Payload {
   let length = 0;
   for (const piece of pieces) length += piece instanceof Uint8Array ? piece.length : piece.rawLength;

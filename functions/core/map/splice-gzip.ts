@@ -22,7 +22,7 @@ const MAX_STORED_BYTES = 0xffff;
 const STORED_HEADER_BYTES = 5;
 const TRAILER_BYTES = 8;
 
-/** The answer as one gzip member. */
+/** The response as one gzip member. */
 export function gzip(pieces: readonly Piece[]): Payload {
   const chunks: Uint8Array[] = [HEADER];
   let length = HEADER.length;

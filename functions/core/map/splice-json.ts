@@ -1,5 +1,5 @@
 /**
- * Answers in ProtoJSON, joined from rendered members (`jsonMembers`). Empty lists and maps are
+ * Responses in ProtoJSON, joined from rendered members (`jsonMembers`). Empty lists and maps are
  * written out, which ProtoJSON allows and which spares a reader without a schema the question.
  */
 import { type ClusterVersion, inIdOrder, type MapEntry } from './entry.ts';

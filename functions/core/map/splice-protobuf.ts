@@ -1,6 +1,6 @@
 /**
- * Answers in Protobuf, joined from encoded bodies. A message's fields may stand in any order
- * and a repeated field is written entry by entry, so a cluster of an answer is
+ * Responses in Protobuf, joined from encoded bodies. A message's fields may stand in any order
+ * and a repeated field is written entry by entry, so a cluster of a response is
  * `tag, length, body, collected_at, logical_counter`, and nothing is decoded to put it there.
  */
 

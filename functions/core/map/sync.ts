@@ -31,11 +31,11 @@ export interface SyncInput<H extends SyncHead> {
   /** What the caller has: counter by cluster id. */
   readonly callerClock: ReadonlyMap<string, bigint>;
   readonly filter: MapFilter;
-  /** Of the answer, and so of the etag. */
+  /** Of the response, and so of the etag. */
   readonly format: WireFormat;
-  /** How large the answer may be, in bytes before compression. */
+  /** How large the response may be, in bytes before compression. */
   readonly maxBytes: number;
-  /** Bytes that the cluster's snapshot takes in the answer, before compression. */
+  /** Bytes that the cluster's snapshot takes in the response, before compression. */
   readonly snapshotBytes: (head: H) => number;
 }
 
@@ -47,13 +47,13 @@ export interface SyncPlan<H extends SyncHead> {
   readonly refreshed: readonly H[];
   /** Clusters of the caller's clock that are not in the map, or no longer match the filter. */
   readonly omitted: readonly string[];
-  /** False where changed snapshots had to be left for the next answer. */
+  /** False where changed snapshots had to be left for the next response. */
   readonly complete: boolean;
   /** Of the whole map under this filter, which is the caller's once `complete` is true. */
   readonly etag: string;
 }
 
-/** An answer with its snapshots at hand, ready to be spliced. */
+/** A response with its snapshots at hand, ready to be spliced. */
 export interface SyncResult {
   readonly changed: readonly MapEntry[];
   readonly refreshed: readonly ClusterVersion[];
@@ -66,11 +66,11 @@ export interface SyncResult {
 const VERSION_BYTES = 32;
 
 /**
- * Plans an answer.
+ * Plans a response.
  *
  * `refreshed` and `omitted` are always whole and count against the budget; `changed` takes what
  * the budget leaves, in the order of {@link inSendingOrder}, and at least one snapshot, so that
- * every answer brings the caller closer, however small its budget.
+ * every response brings the caller closer, however small its budget.
  *
  * A caller's counter *above* the head's comes from a history that this table does not have: the
  * table was restored to an earlier point, or the caller's clock is damaged. What the caller
@@ -113,8 +113,8 @@ export function planSync<H extends SyncHead>(request: SyncInput<H>): SyncPlan<H>
 
 /**
  * The order in which changed clusters are sent. The first place belongs to the change that has
- * stood longest of all: whatever else happens between two answers is younger, so every change
- * comes to the front after as many answers as there were older ones, even where each answer
+ * stood longest of all: whatever else happens between two responses is younger, so every change
+ * comes to the front after as many responses as there were older ones, even where each response
  * carries a single snapshot. Then come the clusters that the caller lacks, since knowing
  * nothing of a cluster is worse than knowing something old, and then the rest, each group
  * longest-standing first.

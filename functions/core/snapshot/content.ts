@@ -1,6 +1,6 @@
 /**
  * A body as it is stored and served: immutable, named by its content, and deflated
- * once so that every later answer can carry it without touching it again.
+ * once so that every later response can carry it without touching it again.
  */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -3,7 +3,7 @@
 /** DNS names and Kubernetes object names end here, and so does what an id needs. */
 export const MAX_ID_BYTES = 253;
 
-/** Enough to fix an agent by; at some 200 B each an answer stays near 200 KB. */
+/** Enough to fix an agent by; at some 200 B each a response stays near 200 KB. */
 export const MAX_FINDINGS = 1_000;
 
 /** An agent's clock that is off by more than NTP ever is off. */

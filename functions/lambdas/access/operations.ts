@@ -54,7 +54,7 @@ export const ACCESS_OPERATIONS = {
     id: 'issueToken',
     tag: 'access',
     summary: 'Issue a token',
-    description: 'The token is in the answer, this once: the service keeps its digest alone.',
+    description: 'The token is in the response, this once: the service keeps its digest alone.',
     body: IssueTokenRequestSchema,
     example: { role: 'ROLE_SCHEDULER', note: 'the scheduler in eu-west-1', lifetime: '2592000s' },
     responses: {

@@ -8,9 +8,9 @@ export interface MapDeps {
   readonly telemetry: Telemetry;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Memory for bodies and finished answers. */
+  /** Memory for bodies and finished responses. */
   readonly cacheBytes: number;
-  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  /** The largest body of a response that the front can carry; absent where it has no bound. */
   readonly maxResponseBytes?: number;
   /** Notified where this process makes changes; others' are found by looking. */
   readonly changes?: ChangeSignal;

@@ -1,4 +1,4 @@
-/** What a reader of the map asks for, and the parts of the answers that all of them share. */
+/** What a reader of the map asks for, and the parts of the responses that all of them share. */
 import type { Context } from 'hono';
 import type { MapFilter } from '../../core/map/filter.ts';
 import { acceptsGzip, type ResponseFormat, responseFormat } from '../../http/media-type.ts';
@@ -29,7 +29,7 @@ export function filterOf(c: Context, more: readonly string[] = []): MapFilter {
 }
 
 /**
- * Format and encoding of the answer.
+ * Format and encoding of the response.
  *
  * @throws ResourceMapError `not_acceptable`
  */

@@ -30,7 +30,7 @@ export const MAP_OPERATIONS = {
     summary: 'Fetch the map',
     description:
       'One snapshot of every cluster in the map, and the vector clock, whose keys are exactly these clusters. A cluster ' +
-      'that is absent is unknown, not empty. No counter is ever below one that any answer gave before.',
+      'that is absent is unknown, not empty. No counter is ever below one that any response gave before.',
     query: MAP_FILTER,
     headers: ['AcceptEncoding', 'IfNoneMatch', 'Prefer'],
     responses: {
@@ -65,7 +65,7 @@ export const MAP_OPERATIONS = {
     summary: 'Fetch what changed',
     description:
       "What changed since the caller's clock: snapshots whose content it lacks, clusters of which only counter and time " +
-      'moved, and those that left. Where `complete` is false, apply the answer and ask again at once.',
+      'moved, and those that left. Where `complete` is false, apply the response and ask again at once.',
     headers: ['AcceptEncoding', 'Prefer'],
     body: SyncRequestSchema,
     example: { vectorClock: { 'kops-l4': '103' } },

@@ -1,15 +1,15 @@
 import type { BufferedBody } from '../../http/send-pieces.ts';
 
-/** Answers that were made once and may be asked for again: those between two reads of the heads, in every form. */
+/** Responses that were made once and may be asked for again: those between two reads of the heads, in every form. */
 const REMEMBERED = 64;
 
 /**
- * Finished answers of GET /v1/map, by etag and encoding. Those who fetch the same map between
+ * Finished responses of GET /v1/map, by etag and encoding. Those who fetch the same map between
  * two changes are sent the same bytes; that it is the same map is what the heads, read again,
  * have just said.
  *
- * An answer is kept when it is made for the second time. Where the map changes between any two
- * requests none is ever asked for again, and to keep them all would have every answer made in
+ * A response is kept when it is made for the second time. Where the map changes between any two
+ * requests none is ever asked for again, and to keep them all would have every response made in
  * memory that the process did not use before, which costs more than the making.
  */
 export class ResponseCache {
@@ -28,7 +28,7 @@ export class ResponseCache {
   }
 
   /**
-   * Takes note of an answer that was made, and keeps it where it was made before. Drops the
+   * Takes note of a response that was made, and keeps it where it was made before. Drops the
    * oldest for it: they are of maps that nobody will be sent again.
    */
   made(etag: string, zipped: boolean, response: BufferedBody): void {

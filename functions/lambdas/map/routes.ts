@@ -12,7 +12,7 @@ import { metricsRoute } from './metrics-route.ts';
 import { ResponseCache } from './response-cache.ts';
 import { syncRoute } from './sync-route.ts';
 
-/** Of the memory, for finished answers: a few forms of one map. Bodies serve every answer, these only equal ones. */
+/** Of the memory, for finished responses: a few forms of one map. Bodies serve every response, these only equal ones. */
 const RESPONSES_SHARE = 0.2;
 
 export function mapRoutes(app: App, deps: MapDeps): void {

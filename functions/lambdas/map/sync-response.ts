@@ -40,7 +40,7 @@ export async function syncResponse(
   }
 }
 
-/** Whether the answer has nothing to tell, so that a caller who can wait had better wait. */
+/** Whether the response has nothing to tell, so that a caller who can wait had better wait. */
 export function reportsNothing(response: SyncResult): boolean {
   return response.changed.length === 0 && response.refreshed.length === 0 && response.omitted.length === 0;
 }

@@ -18,7 +18,7 @@ import { waitOptionsOf, wantedForm } from './map-request.ts';
 import type { WaitingRoute } from './map-route.ts';
 import { reportsNothing, type SyncQuery, syncResponse } from './sync-response.ts';
 
-/** What an answer holds unless the caller says otherwise: what a Lambda can carry. */
+/** What a response holds unless the caller says otherwise: what a Lambda can carry. */
 const DEFAULT_SYNC_BYTES = 4_000_000;
 
 const SYNC_LIMITS: BodyLimits = { sentBytes: MAX_SYNC_BYTES, inflatedBytes: MAX_SYNC_BYTES };

@@ -67,7 +67,10 @@ export class EventPublisher {
       await forEachConcurrently(requestsOf(pending), CONCURRENCY, async (request) => {
         const responses = await this.#put(request);
         request.forEach(({ index }, i) => {
-          deliveries.set(index, responses[i] ?? { kind: 'failed', cause: 'The answer has no entry for it.' });
+          deliveries.set(
+            index,
+            responses[i] ?? { kind: 'failed', cause: 'The response has no entry for it.' },
+          );
         });
       });
       pending = pending.filter(({ index }) => deliveries.get(index)?.kind === 'failed');

@@ -41,7 +41,7 @@ export interface BundleDeps {
   /** What instance types offer beyond what the map says. */
   readonly catalogue: InstanceCatalogue;
   readonly telemetry: Telemetry;
-  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  /** The largest body of a response that the front can carry; absent where it has no bound. */
   readonly maxResponseBytes?: number;
   /** Claims that come before what is planned; absent: there are none. */
   readonly claims?: BundleClaims;

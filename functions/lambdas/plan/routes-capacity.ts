@@ -37,7 +37,7 @@ export interface CapacityDeps {
   readonly telemetry: Telemetry;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  /** The largest body of a response that the front can carry; absent where it has no bound. */
   readonly maxResponseBytes?: number;
   /** Claims that are subtracted; absent: there are none. */
   readonly claims?: ClaimsDeps;

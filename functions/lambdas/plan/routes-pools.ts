@@ -23,7 +23,7 @@ import { newPoolNameOf, POOL_ROUTE, poolNameOf, poolPath } from './pool-name.ts'
 export interface PoolDeps {
   readonly pools: PoolStore;
   readonly telemetry: Telemetry;
-  /** The largest body of an answer that the front can carry; absent where it has no bound. */
+  /** The largest body of a response that the front can carry; absent where it has no bound. */
   readonly maxResponseBytes?: number;
 }
 

@@ -19,7 +19,7 @@ function nextTurn(): Promise<void> {
 /**
  * Does the work in turns of some ten milliseconds.
  *
- * @param signal of the request; once it is aborted nobody wants the answer
+ * @param signal of the request; once it is aborted nobody wants the response
  */
 export async function inTurns<T>(work: Stepwise<T>, signal: AbortSignal): Promise<T | 'abandoned'> {
   for (;;) {

@@ -23,7 +23,7 @@ export type Line =
       readonly counter: string;
       readonly group: Group;
       readonly response: PushResult;
-      /** Absent where the answer does not tell. */
+      /** Absent where the response does not tell. */
       readonly mark?: string;
     } & Span)
   /** Of map, snapshot or clock; no counter: the cluster was not in it. */
@@ -38,7 +38,7 @@ export type Line =
   /** Something that can never be right, seen by the process itself. */
   | { readonly kind: 'fault'; readonly message: string };
 
-/** When the request was sent and when the answer was there. */
+/** When the request was sent and when the response was there. */
 interface Span {
   readonly from: string;
   readonly to: string;
@@ -68,7 +68,7 @@ export function isAcknowledged(line: Line): line is Extract<Line, { kind: 'pushe
   return line.kind === 'pushed' && line.response.startsWith('PUSH_OUTCOME_');
 }
 
-/** Guarantee 1: who asks after an answer was there is told no lower counter than that answer had. */
+/** Guarantee 1: who asks after a response was there is told no lower counter than that response had. */
 function countersThatWentBack(lines: readonly Line[]): string[] {
   const reported = lines.flatMap((line) => {
     const counter = reportedCounter(line);

@@ -23,7 +23,7 @@ describe('a fragment', () => {
     );
   });
 
-  /** True where it was refused; what is accepted must be as good as new inside an answer. */
+  /** True where it was refused; what is accepted must be as good as new inside a response. */
   function refused(bytes: Uint8Array): boolean {
     try {
       const fragment = Fragment.verify(bytes, raw.length, crc32(raw));
@@ -54,7 +54,7 @@ describe('a fragment', () => {
     }
   });
 
-  it('is refused where a final block would end the answer that it is joined into', () => {
+  it('is refused where a final block would end the response that it is joined into', () => {
     const ended = Buffer.concat([deflateRawSync(raw), deflated.subarray(-4)]);
     expect(() => Fragment.verify(ended, raw.length, crc32(raw))).toThrow(
       'inflated to 42 bytes, the probe behind it included, where 42 + 1 were due',

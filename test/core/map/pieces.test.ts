@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inChunks, plain } from '../../../functions/core/map/pieces.ts';
 
-describe('an answer in chunks', () => {
+describe('a response in chunks', () => {
   it('is the pieces, in order, in chunks of the size asked for but the last', () => {
     fc.assert(
       fc.property(

@@ -92,7 +92,7 @@ describe('what sync tells of a cluster', () => {
 describe('the budget of a sync', () => {
   const four = ['a', 'b', 'c', 'd'].map((id, age) => head(id, { contentSinceMs: 1_000 - age }));
 
-  it('is filled with as many snapshots as fit, and the answer says that there are more', () => {
+  it('is filled with as many snapshots as fit, and the response says that there are more', () => {
     expect(plan(four, {}, { maxBytes: 399 })).toMatchObject({ changed: ['d', 'c', 'b'], complete: false });
     expect(plan(four, {}, { maxBytes: 400 })).toMatchObject({
       changed: ['d', 'c', 'b', 'a'],
@@ -139,7 +139,7 @@ describe('the budget of a sync', () => {
   });
 
   it('does not let clusters that change or come and go at every poll starve the others', () => {
-    // Each answer carries one snapshot. Ten clusters stand changed, five change again before each
+    // Each response carries one snapshot. Ten clusters stand changed, five change again before each
     // poll, and five leave the map and return between polls, so that the caller lacks them.
     let now = 100;
     const standing = Array.from({ length: 10 }, (_, index) =>

@@ -215,10 +215,10 @@ function checkJsonMap(map: readonly Kept[], { spliceMapJson, gzip }: Steps): voi
 /** Small, so that pieces fall into several and several into one. */
 const CHUNK_BYTES = 1_000;
 
-/** The answer as it is sent, which is as long as it says before the first byte. */
+/** The response as it is sent, which is as long as it says before the first byte. */
 export function sent(payload: Payload): Buffer {
   const bytes = Buffer.concat([...inChunks(payload, CHUNK_BYTES)]);
-  assert.equal(bytes.length, payload.length, 'The answer is not as long as it says.');
+  assert.equal(bytes.length, payload.length, 'The response is not as long as it says.');
   return bytes;
 }
 

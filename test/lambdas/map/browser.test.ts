@@ -1,4 +1,4 @@
-/** The answers as a browser's fetch reads them: the one reader of gzip that nobody can replace. */
+/** The responses as a browser's fetch reads them: the one reader of gzip that nobody can replace. */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

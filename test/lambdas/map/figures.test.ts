@@ -116,7 +116,7 @@ describe.skipIf(local === undefined)('for 1,000 clusters on DynamoDB Local', () 
 
   const clockAt = (counter: bigint): Map<string, bigint> => new Map(ids.map((id) => [id, counter]));
 
-  it('a poll that finds nothing new reads the heads alone: 80 units in 8 requests, 54 bytes of answer', async () => {
+  it('a poll that finds nothing new reads the heads alone: 80 units in 8 requests, 54 bytes of response', async () => {
     const count = countReadUnits(store);
     const answer = await countingClient().sync({ clock: clockAt(1_000_000n) });
     expect(answer).toMatchObject({ changed: [], refreshed: [], omitted: [], complete: true });

@@ -26,7 +26,7 @@ function largeSnapshot(): ClusterResourceMap {
   return snapshot;
 }
 
-describe('an answer of ten megabytes', () => {
+describe('a response of ten megabytes', () => {
   const snapshot = largeSnapshot();
   let service: TestService;
   beforeAll(async () => {

@@ -192,7 +192,7 @@ describe.each(engines)('on $name', (engine) => {
     });
   });
 
-  describe('an answer that the front cannot carry', () => {
+  describe('a response that the front cannot carry', () => {
     it('is 413 map_too_large, which says what can be done', async () => {
       const small = await serveStore(store, { maxResponseBytes: 100 });
       const plain = await send(`${small.url}/v1/map`);
@@ -201,7 +201,7 @@ describe.each(engines)('on $name', (engine) => {
       expect(JSON.parse(plain.body.toString())).toMatchObject({
         code: 'map_too_large',
         detail: expect.stringMatching(
-          /^The answer has \d+ bytes, and this deployment can carry 100; send Accept-Encoding: gzip, fetch it in parts with POST \/v1\/map\/sync, or narrow it with a filter\.$/,
+          /^The response has \d+ bytes, and this deployment can carry 100; send Accept-Encoding: gzip, fetch it in parts with POST \/v1\/map\/sync, or narrow it with a filter\.$/,
         ),
       });
       const zipped = await send(`${small.url}/v1/map`, GZIP);

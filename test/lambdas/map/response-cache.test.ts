@@ -8,13 +8,13 @@ const response = (length: number): BufferedBody => ({
   chunks: [new Uint8Array(length)],
 });
 
-/** Makes an answer twice, which is when it is kept. */
+/** Makes a response twice, which is when it is kept. */
 function keep(cache: ResponseCache, etag: string, bytes: number): void {
   for (let time = 0; time < 2; time++) cache.made(etag, true, response(bytes));
 }
 
-describe('the cache of finished answers', () => {
-  it('keeps an answer once it was made twice', () => {
+describe('the cache of finished responses', () => {
+  it('keeps a response once it was made twice', () => {
     const cache = new ResponseCache(1_000);
     cache.made('e', true, response(10));
     expect(cache.get('e', true)).toBeUndefined();

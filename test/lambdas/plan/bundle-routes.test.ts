@@ -395,14 +395,14 @@ describe('with pools of the request', () => {
     expect([status, body.etag]).toEqual([200, '']);
   });
 
-  it('what does not fit in an answer is refused, and says what to do', async () => {
+  it('what does not fit in a response is refused, and says what to do', async () => {
     const ask = pure({ maxResponseBytes: 100 });
     expect(await ask('/v1/bundles/plan', { bundles: [asked], pools })).toMatchObject({
       status: 413,
       body: {
         code: 'map_too_large',
         detail: expect.stringMatching(
-          /^The answer has \d+ bytes, and this deployment can carry 100; send Accept-Encoding: gzip, or plan fewer bundles at a time\.$/,
+          /^The response has \d+ bytes, and this deployment can carry 100; send Accept-Encoding: gzip, or plan fewer bundles at a time\.$/,
         ),
       },
     });

@@ -232,7 +232,7 @@ describe.each(engines)('on $name', (engine) => {
       expect(await get(query)).toMatchObject({ status: 400, body: { code: 'invalid_query', detail } });
     });
 
-    test('what does not fit in an answer is refused, and says what to do', async () => {
+    test('what does not fit in a response is refused, and says what to do', async () => {
       const small = await serveStore(store, { maxResponseBytes: 300 });
       const { status, body } = await responseOf(
         fetch(`${small.url}/v1/capacity`, { headers: { 'accept-encoding': 'gzip' } }),
@@ -240,7 +240,7 @@ describe.each(engines)('on $name', (engine) => {
       await small.close();
       expect(status).toBe(413);
       expect(body.detail).toMatch(
-        /^The answer has \d+ bytes of gzip, and this deployment can carry 300; narrow it with a filter, or add it up with group_by\.$/,
+        /^The response has \d+ bytes of gzip, and this deployment can carry 300; narrow it with a filter, or add it up with group_by\.$/,
       );
     });
   });
@@ -447,7 +447,7 @@ describe.each(engines)('on $name', (engine) => {
     });
   });
 
-  test('an answer follows the push before it, and a cluster that left is in none', async () => {
+  test('a response follows the push before it, and a cluster that left is in none', async () => {
     const own = await freshStore(engine);
     const fresh = await serveStore(own, { now: () => NOW_MS });
     const free = async () =>

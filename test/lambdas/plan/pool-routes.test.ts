@@ -171,15 +171,15 @@ describe('PUT /v1/pools/{name}', () => {
     ],
     [
       { 'if-match': 'nonsense' },
-      'If-Match is "nonsense"; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".',
+      'If-Match is "nonsense"; send the ETag of a response as it came, with its quotes, or several with commas between, or "*".',
     ],
     [
       { 'if-match': ' , ' },
-      'If-Match is ","; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".',
+      'If-Match is ","; send the ETag of a response as it came, with its quotes, or several with commas between, or "*".',
     ],
     [
       { 'if-match': `"a" ${'b'.repeat(97)}` },
-      `If-Match is "\\"a\\" ${'b'.repeat(96)}"…; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".`,
+      `If-Match is "\\"a\\" ${'b'.repeat(96)}"…; send the ETag of a response as it came, with its quotes, or several with commas between, or "*".`,
     ],
     [
       { 'if-match': '*', 'if-none-match': '*' },
@@ -279,7 +279,7 @@ describe('GET /v1/pools', () => {
       {
         code: 'map_too_large',
         detail:
-          'The answer has 68 bytes, and this deployment can carry 40; send Accept-Encoding: gzip, or read the pools one by one.',
+          'The response has 68 bytes, and this deployment can carry 40; send Accept-Encoding: gzip, or read the pools one by one.',
       },
     ]);
   });
@@ -304,7 +304,7 @@ describe('GET /v1/pools', () => {
     expect((await get('')).status).toBe(200);
     expect((await get(etag.slice(1))).body).toMatchObject({
       code: 'invalid_precondition',
-      detail: `If-None-Match is ${JSON.stringify(etag.slice(1))}; send the ETag of an answer as it came, with its quotes, or several with commas between, or "*".`,
+      detail: `If-None-Match is ${JSON.stringify(etag.slice(1))}; send the ETag of a response as it came, with its quotes, or several with commas between, or "*".`,
     });
   });
 

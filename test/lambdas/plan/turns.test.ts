@@ -35,7 +35,7 @@ const EASY = {
   ],
 };
 
-/** What each answer may take while hard plans are under way: many times what it takes, and a fraction of what they take. */
+/** What each response may take while hard plans are under way: many times what it takes, and a fraction of what they take. */
 const BOUND_MS = 2_000;
 
 let service: BundleService;

@@ -38,7 +38,7 @@ export function renderRuleBook(): string {
     '<!-- Made from functions/core/snapshot/rules by `npm run docs:rules`. Do not edit. -->',
     '',
     `A snapshot that breaks one of ${rejects} rules of severity **reject** is refused with 422 \`invalid_snapshot\`, and the map keeps the last good one. ` +
-      `The other ${rules.length - rejects} **warn**: the snapshot is accepted, and they come back with the answer and stand in the cluster’s status. ` +
+      `The other ${rules.length - rejects} **warn**: the snapshot is accepted, and they come back with the response and stand in the cluster’s status. ` +
       '`?strict=true` turns them into rejects, but for those marked **warn always**.',
     '',
     'Every finding is {`code`, `severity`, `path`, `message`}. All of them are reported, in document order, 1,000 in full and the rest as a count; a reject is never left out for a warning. ' +

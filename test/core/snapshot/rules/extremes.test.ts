@@ -225,7 +225,7 @@ describe('very many findings', () => {
     expect(message).toHaveBeenCalledTimes(4);
   });
 
-  it('the answer stays small where the ids are not', () => {
+  it('the response stays small where the ids are not', () => {
     const long = (suffix: string) => '\u{1f9ea}'.repeat(60) + suffix;
     const jobs = Array.from({ length: 1_000 }, (_, j) =>
       job([rank({ rankId: long('r'), podRequirements: [requirement({ poolId: 'x'.repeat(100_000) })] })], {
