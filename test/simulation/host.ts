@@ -5,6 +5,7 @@
  *
  * Compression runs on libuv's threads otherwise, whose order no seed decides.
  */
+import { createHash } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import zlib from 'node:zlib';
@@ -127,5 +128,12 @@ Object.assign(zlib, {
   gzip: immediately(zlib.gzipSync as Transform),
   gunzip: immediately(zlib.gunzipSync as Transform),
 });
+
+// Web Crypto and compression streams run on threads too.
+Object.defineProperty(globalThis.crypto.subtle, 'digest', {
+  value: async (_algorithm: string, data: Uint8Array) =>
+    new Uint8Array(createHash('sha256').update(data).digest()).buffer,
+});
+Object.defineProperty(globalThis, 'CompressionStream', { value: undefined });
 
 syncBuiltinESMExports();
