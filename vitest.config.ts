@@ -17,7 +17,7 @@ const E2E = [
   'test/conformance/races.test.ts',
   'test/fuzz/targets/service.test.ts',
   'test/http/bombs.test.ts',
-  'test/infra/restore.test.ts',
+  'test/infra/{bundling,restore}.test.ts',
   'test/lambdas/expire/{crash,race}.test.ts',
   'test/lambdas/map/browser.test.ts',
   'test/local/{restart,stream-reader}.test.ts',

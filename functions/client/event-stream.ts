@@ -53,13 +53,18 @@ export interface EventStreamOptions {
   readonly fetch?: typeof fetch;
   /** Ends the stream. */
   readonly signal?: AbortSignal;
-  /** Told when a stream that had begun broke off and is about to be taken up again. */
+  /**
+   * Milliseconds after which a stream that broke off is taken up again, 500 unless given; each
+   * further try that fails doubles them, up to twenty times as many.
+   */
+  readonly reconnectDelayMs?: number;
+  /** Called when a stream that had begun broke off and is about to be taken up again. */
   readonly onInterruption?: (cause: unknown) => void;
 }
 
-/** After which a stream that broke off is taken up again; then twice that, up to the cap. */
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
+const RECONNECT_DELAY_MS = 500;
+/** The longest delay, as a multiple of the first. */
+const LONGEST_DELAY = 20;
 
 /** The service sends a line at least every 15 s; a connection without any is dead. */
 const SILENCE_MS = 45_000;
@@ -84,7 +89,8 @@ const MAX_EVENT_CHARACTERS = 1024 * 1024;
  */
 export async function* eventStream(options: EventStreamOptions): AsyncGenerator<DeliveredEvent, void> {
   let lastEventId: string | undefined;
-  let pauseMs = FIRST_PAUSE_MS;
+  const firstMs = options.reconnectDelayMs ?? RECONNECT_DELAY_MS;
+  let pauseMs = firstMs;
   let begun = false;
   for (;;) {
     try {
@@ -92,7 +98,7 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
         begun = true;
       })) {
         lastEventId = event.id;
-        pauseMs = FIRST_PAUSE_MS;
+        pauseMs = firstMs;
         yield event;
       }
     } catch (error) {
@@ -108,7 +114,7 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
     } catch {
       return;
     }
-    pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+    pauseMs = Math.min(LONGEST_DELAY * firstMs, pauseMs * 2);
   }
 }
 

@@ -24,14 +24,19 @@ export interface HttpServer {
   readonly port: number;
   /**
    * Takes nothing more, and ends once the responses under way are sent, or after
-   * {@link CLOSE_GRACE_MS}: a client that takes no more of its response, or sends no more of its
+   * the grace: a client that takes no more of its response, or sends no more of its
    * request, would keep it forever.
    */
   close(): Promise<void>;
 }
 
-/** Listens; the server answers once this resolves. @param port 0 picks a free one */
-export function listen(app: App, host: string, port: number): Promise<HttpServer> {
+/**
+ * Listens; the server takes requests once this resolves.
+ *
+ * @param port 0 picks a free one
+ * @param graceMs milliseconds that requests under way have to end once the server closes
+ */
+export function listen(app: App, host: string, port: number, graceMs = CLOSE_GRACE_MS): Promise<HttpServer> {
   const responding = new Set<Promise<unknown>>();
   const fetch: typeof app.fetch = (request, ...rest) => {
     const response = Promise.resolve(app.fetch(request, ...rest));
@@ -71,7 +76,7 @@ export function listen(app: App, host: string, port: number): Promise<HttpServer
     server.listen(port, host, () =>
       resolve({
         port: (server.address() as AddressInfo).port,
-        close: () => close(server, underWay, responding),
+        close: () => close(server, underWay, responding, graceMs),
       }),
     );
   });
@@ -97,22 +102,32 @@ function responsesInProgress(server: Server): ReadonlyMap<Duplex, ReadonlySet<Se
   return underWay;
 }
 
-/** @param answering what makes answers, be they for clients that have gone */
+/** @param responding what makes responses, be they for clients that have gone */
 async function close(
   server: Server,
   underWay: ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>,
   responding: ReadonlySet<Promise<unknown>>,
+  graceMs: number,
 ): Promise<void> {
-  // A connection whose answer is under way now must not be kept for another request.
-  server.keepAliveTimeout = 1;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // No connection is kept for another request, be its response under way or still to come: a client
+  // that asks again at once, as one that listens for events does, would keep the server open.
+  server.prependListener('request', (_, response) => {
+    response.shouldKeepAlive = false;
+  });
+  for (const responses of underWay.values()) {
+    for (const each of responses) {
+      each.shouldKeepAlive = false;
+      each.once('close', () => server.closeIdleConnections());
+    }
+  }
   server.closeIdleConnections();
   // To Node a connection is idle after a request only, and once closed it times none out that never sends one.
   for (const [socket, responses] of underWay) if (responses.size === 0) socket.destroy();
 
   const grace = new AbortController();
   const { signal } = grace;
-  const timedOut = sleep(CLOSE_GRACE_MS, undefined, { signal }).catch(() => undefined);
+  const timedOut = sleep(graceMs, undefined, { signal }).catch(() => undefined);
   await Promise.race([closed, timedOut]);
   server.closeAllConnections();
   await closed;

@@ -56,6 +56,7 @@ describe('The event stream', () => {
         baseUrl: service.url,
         signal,
         fetch: telling,
+        reconnectDelayMs: 20,
         onInterruption,
       })) {
         events.push(event);
@@ -124,7 +125,7 @@ describe('The event stream', () => {
           await push(`c${Date.now()}`, 1n);
           return events.length;
         },
-        { timeout: 15_000, interval: 500 },
+        { timeout: 15_000, interval: 50 },
       )
       .toBeGreaterThan(0);
     expect(seen).toBeGreaterThan(0);

@@ -168,6 +168,8 @@ describe('the built functions, given events of API Gateway', () => {
   let scheduler: string;
 
   beforeAll(async () => {
+    // Log lines and metrics, which the functions' own tests are about.
+    for (const out of [process.stdout, process.stderr]) vi.spyOn(out, 'write').mockReturnValue(true);
     engine = await startDynalite();
     for (const [name, value] of Object.entries({ ...environment, DYNAMODB_ENDPOINT: engine.endpoint })) {
       vi.stubEnv(name, value);

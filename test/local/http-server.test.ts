@@ -5,12 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../functions/http/app.ts';
 import type { App } from '../../functions/http/app-env.ts';
-import { CLOSE_GRACE_MS } from '../../functions/http/limits.ts';
 import { type HttpServer, listen } from '../../functions/local/http-server.ts';
 import { RecordedTelemetry } from '../lambdas/notify/recorded-telemetry.ts';
 
-/** Enough of a loaded machine's time for what takes milliseconds. */
-const SOON_MS = CLOSE_GRACE_MS / 2;
+const GRACE_MS = 2_500;
+
+/** Enough of a loaded machine's time for what takes milliseconds, and less than the grace. */
+const SOON_MS = 2_000;
 
 describe('A server that is told to end', () => {
   let app: App;
@@ -28,7 +29,7 @@ describe('A server that is told to end', () => {
       return c.text('whole');
     });
     app.post('/body', async (c) => c.text(await c.req.text()));
-    server = await listen(app, '127.0.0.1', 0);
+    server = await listen(app, '127.0.0.1', 0, GRACE_MS);
   });
   afterEach(async () => {
     finish();
@@ -72,6 +73,18 @@ describe('A server that is told to end', () => {
     await expect.poll(waiting.received).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nwhole$/);
   });
 
+  it('keeps no connection whose client goes on sending requests', async () => {
+    const socket = connect(server.port, '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    const another = (): boolean => socket.write('GET /absent HTTP/1.1\r\nHost: a\r\n\r\n');
+    socket.on('data', another);
+    socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
+    await sleep(100);
+    setTimeout(finish, 100);
+    expect(await msToClose()).toBeLessThan(SOON_MS);
+  });
+
   it('waits for what makes a response although its client has gone', async () => {
     let made = false;
     app.get('/made', async (c) => {
@@ -88,7 +101,7 @@ describe('A server that is told to end', () => {
   it('waits no longer than the grace for a request that does not go on', { timeout: 30_000 }, async () => {
     await client('POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc');
     const ms = await msToClose();
-    expect(ms).toBeGreaterThan(CLOSE_GRACE_MS - 100);
-    expect(ms).toBeLessThan(CLOSE_GRACE_MS + SOON_MS);
+    expect(ms).toBeGreaterThan(GRACE_MS - 100);
+    expect(ms).toBeLessThan(GRACE_MS + SOON_MS);
   });
 });

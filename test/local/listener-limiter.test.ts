@@ -1,5 +1,5 @@
 /** Listeners by the hundred, over real connections to the real service. */
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -20,6 +20,8 @@ interface Held {
 
 /** A listener on a connection of its own, which stays until the signal. */
 async function hold(url: string, signal: AbortSignal, token?: string): Promise<Held> {
+  // One signal ends many connections.
+  setMaxListeners(0, signal);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const asking = get(`${url}/local/events`, { agent: false, headers, signal });
   asking.on('error', () => undefined);

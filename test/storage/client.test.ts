@@ -5,6 +5,9 @@ import { withDeadline } from '../../functions/runtime/deadline.ts';
 import { dynamoClient, storeOn } from '../../functions/storage/client.ts';
 import { createTables } from '../../functions/storage/create-tables.ts';
 import { StoreUnavailableError } from '../../functions/storage/errors.ts';
+import { withoutRandomWaits } from '../no-jitter.ts';
+
+withoutRandomWaits();
 
 const TABLES = { heads: 'heads', contents: 'bodies', shards: 1 };
 

@@ -5,16 +5,15 @@ import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 const MAX_ATTEMPTS = 2;
 
 /** A call takes milliseconds; one that hangs must end well within the function's timeout. */
-const CONNECT_TIMEOUT_MS = 1_000;
-const REQUEST_TIMEOUT_MS = 3_000;
+const TIMEOUTS = { connectMs: 1_000, requestMs: 3_000 };
 
 /** @param endpoint of a bus that is not AWS; it takes any credentials */
-export function eventBridgeClient(endpoint?: string): EventBridgeClient {
+export function eventBridgeClient(endpoint?: string, timeouts = TIMEOUTS): EventBridgeClient {
   return new EventBridgeClient({
     maxAttempts: MAX_ATTEMPTS,
     requestHandler: {
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionTimeout: timeouts.connectMs,
+      requestTimeout: timeouts.requestMs,
       throwOnRequestTimeout: true,
     },
     ...(endpoint === undefined

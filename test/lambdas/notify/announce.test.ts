@@ -4,10 +4,13 @@ import { announcer, type StreamHandler } from '../../../functions/lambdas/notify
 import { eventBridgeClient } from '../../../functions/lambdas/notify/client.ts';
 import { EventPublisher } from '../../../functions/lambdas/notify/publisher.ts';
 import { headToItem } from '../../../functions/storage/head-item.ts';
+import { withoutRandomWaits } from '../../no-jitter.ts';
 import { headOf, itemRecordOf, omitted, pushed, recordOf, T0 } from './builders.ts';
 import { eventFaults } from './event-schemas.ts';
 import { type FaultyBus, startFaultyBus } from './faulty-bus.ts';
 import { RecordedTelemetry } from './recorded-telemetry.ts';
+
+withoutRandomWaits();
 
 describe('The stream’s consumer', () => {
   let bus: FaultyBus;

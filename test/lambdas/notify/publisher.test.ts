@@ -8,8 +8,11 @@ import {
   MAX_ENTRIES,
   MAX_REQUEST_BYTES,
 } from '../../../functions/lambdas/notify/publisher.ts';
+import { withoutRandomWaits } from '../../no-jitter.ts';
 import { T0 } from './builders.ts';
 import { type Fault, type FaultyBus, startFaultyBus } from './faulty-bus.ts';
+
+withoutRandomWaits();
 
 const event = (n: number, padding = ''): OutgoingEvent => ({
   detailType: 'Cluster Published',
@@ -25,7 +28,7 @@ describe('The publisher', () => {
 
   beforeEach(async () => {
     bus = await startFaultyBus();
-    client = eventBridgeClient(bus.endpoint);
+    client = eventBridgeClient(bus.endpoint, { connectMs: 1_000, requestMs: 500 });
     publisher = new EventPublisher(client, 'a-bus');
   });
   afterEach(async () => {
