@@ -191,7 +191,7 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
       threshold: Duration.minutes(2).toMilliseconds(),
       periods: 5,
       means:
-        'Changes are told minutes late. Look at the log of the function notify: EventBridge may be refusing, ' +
+        'Changes are published minutes late. Look at the log of the function notify: EventBridge may be refusing, ' +
         'or a record may stop its shard. Nothing is lost for half a day.',
     },
     {
@@ -203,7 +203,7 @@ function watches({ settings, front, functions, data, deadLetters }: AlarmsProps)
       threshold: 1,
       periods: 1,
       means:
-        'A change was not told, or a sweep not made. Read the message in the dead-letter queue: it names the ' +
+        'A change was not published, or a sweep not made. Read the message in the dead-letter queue: it names the ' +
         'cluster and the cause, or the records of the stream, which can be read for 24 hours.',
     },
     {

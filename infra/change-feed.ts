@@ -1,4 +1,4 @@
-/** From the stream of the heads to the function that tells what changed, and to the queue of what could not be told. */
+/** From the stream of the heads to the function that publishes what changed, and to the queue of what could not be published. */
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { type EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
@@ -22,12 +22,12 @@ export interface ChangeFeedProps {
   readonly announceRefreshes: boolean;
 }
 
-/** As many clusters as one invocation tells in two rounds of calls. */
+/** As many clusters as one invocation publishes in two rounds of calls. */
 const BATCH_SIZE = 100;
 
 /**
  * EventBridge may be away for hours: the stream keeps a record for 24, and what is still
- * untold after these, with time left to replay it by hand, goes to the dead letters.
+ * unpublished after these, with time left to replay it by hand, goes to the dead letters.
  */
 const MAX_RECORD_AGE = Duration.hours(12);
 
@@ -55,7 +55,7 @@ export class ChangeFeed extends Construct {
 
     const source = {
       target: notify.lambda,
-      // From the first record on: a push between the table's creation and the mapping's is told too.
+      // From the first record on: a push between the table's creation and the mapping's is published too.
       startingPosition: StartingPosition.TRIM_HORIZON,
       batchSize: BATCH_SIZE,
       // Several changes of one cluster within it become one event.
@@ -78,7 +78,7 @@ export class ChangeFeed extends Construct {
       filters: [FilterCriteria.filter({ eventName: ['INSERT', 'MODIFY'] })],
     });
 
-    // A change that is not readable is told as such, and kept for whoever looks into it.
+    // A change that is not readable is reported as such, and kept for an operator to look into.
     const unreadable: DetailType = 'Cluster Change Unreadable';
     new Rule(this, 'Unreadable', {
       description: 'Changes of the map that could not be read, to the dead letters',

@@ -1,6 +1,6 @@
 /**
  * One page that answers, from the top down, what somebody woken at night asks: is anything
- * wrong, is the map true, do agents get through, do schedulers get answers, is change told,
+ * wrong, is the map true, do agents get through, do schedulers get answers, are changes published,
  * and what is running up against a limit.
  */
 import { Duration } from 'aws-cdk-lib';
@@ -66,7 +66,7 @@ export class OperatorDashboard extends Construct {
       ),
       readRow(props),
       heading(
-        'Is change told?',
+        'Are changes published?',
         'What is late is kept for half a day; what is in the dead letters needs somebody.',
       ),
       changeRow(props),

@@ -1,4 +1,4 @@
-/** The bus on which changes are told, and its archive, from which a consumer that was down can be caught up. */
+/** The bus on which changes are published, and its archive, from which a consumer that was down can be caught up. */
 import { CfnResource, Duration, Stack } from 'aws-cdk-lib';
 import { Archive, EventBus } from 'aws-cdk-lib/aws-events';
 import { AccountPrincipal } from 'aws-cdk-lib/aws-iam';

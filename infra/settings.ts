@@ -20,7 +20,7 @@ import { MAX_WAIT_SECONDS } from '../functions/http/limits.ts';
 import type { PageLinks } from '../functions/runtime/settings.ts';
 import { DEFAULT_SHARDS } from '../functions/storage/tables.ts';
 
-/** What a deployment can be told; durations are in seconds. */
+/** The settings of a deployment; durations are in seconds. */
 export interface Settings {
   /** Part of every name, so that stages stand side by side in one account. */
   readonly stage: string;
@@ -59,7 +59,7 @@ export interface Settings {
   readonly env?: { readonly account: string; readonly region: string };
   /** Days for which logs are kept: one of CloudWatch's choices. */
   readonly logDays: RetentionDays;
-  /** Days for which told changes are kept for replay. */
+  /** Days for which published events are kept for replay. */
   readonly archiveDays: number;
   /** What instance types offer beyond what is built in: the text of the file that the setting names. */
   readonly instanceTypes?: string;
@@ -70,7 +70,7 @@ export interface Settings {
   /** Whether each request gets a line in its function's log. */
   readonly accessLog: boolean;
   readonly fleetMetrics: boolean;
-  /** What the page is told: where people sign in, and where the history is. */
+  /** Settings of the page: where people sign in, and where the history is. */
   readonly page: PageLinks;
   /** A name of your own for the API. */
   readonly domain?: DomainSettings;
@@ -145,7 +145,7 @@ export const SETTINGS = {
     86_400,
   ),
   announceRefreshes: flag(
-    '`true` also tells of pushes that changed nothing but counter and time: an event a push',
+    '`true` also publishes an event for each push that changed nothing but counter and time',
   ),
   pushesPerSecond: integer(
     1_200,
@@ -200,7 +200,7 @@ export const SETTINGS = {
     text('', '', /^[a-z]{2}(?:-[a-z]+)+-\d$/, 'a region like eu-central-1'),
   ),
   logDays: oneOf(30, 'days for which logs are kept', LOG_DAYS),
-  archiveDays: integer(30, 'days for which told changes are kept for replay', 1, 3_650),
+  archiveDays: integer(30, 'days for which published events are kept for replay', 1, 3_650),
   maxOwnerAccelerators: optional(
     'accelerators that the claims of one owner may hold in one cluster; no bound if not set',
     integer(0, '', 1, 1_000_000),

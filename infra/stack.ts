@@ -51,7 +51,7 @@ export class ResourceMapStack extends Stack {
         tracing: settings.tracing,
         reservedConcurrency:
           name === 'push' ? settings.pushConcurrency : name === 'wait' ? settings.waitConcurrency : undefined,
-        // What happened is told all the same.
+        // What happened is published all the same.
         paused: settings.paused && name !== 'notify',
       });
     const functions = Object.fromEntries(
@@ -80,7 +80,7 @@ export class ResourceMapStack extends Stack {
     new OperatorDashboard(this, 'Dashboard', { settings, front, functions, data, deadLetters, alarms });
 
     this.#output('Url', front.url, 'Where agents push and schedulers read');
-    this.#output('BusName', bus.eventBusName, 'The event bus on which changes are told');
+    this.#output('BusName', bus.eventBusName, 'The event bus on which changes are published');
     this.#output(
       'BusArn',
       bus.eventBusArn,
@@ -89,7 +89,7 @@ export class ResourceMapStack extends Stack {
     this.#output('HeadsTable', data.tables.heads.tableName, 'The table of cluster heads');
     this.#output('HeadsStream', streamOf(data), 'The stream of that table, from which marks are restored');
     this.#output('BodiesTable', data.tables.bodies.tableName, 'The table of snapshot bodies');
-    this.#output('DeadLetterQueue', deadLetters.queueUrl, 'The queue of changes that could not be told');
+    this.#output('DeadLetterQueue', deadLetters.queueUrl, 'The queue of changes that could not be published');
     this.#output('TrustTable', data.tables.trust.tableName, 'The table of who may use the service');
     this.#output('PoolsTable', data.tables.pools.tableName, 'The table of configured pools');
     this.#output('ClaimsTable', data.tables.claims.tableName, 'The table of claims');
@@ -115,7 +115,7 @@ interface Surroundings {
   readonly bus: EventBus;
 }
 
-/** What a function is told, as `functions/runtime/settings.ts` reads it. */
+/** What a function is given, as `functions/runtime/settings.ts` reads it. */
 function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings): Record<string, string> {
   const tables = {
     HEADS_TABLE: data.tables.heads.tableName,

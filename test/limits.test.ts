@@ -49,7 +49,7 @@ function render(): string {
   const parts = [
     '# Limits',
     '',
-    'What one request may cost. Each number stands in the code beside what it binds, with its reason; this page is',
+    'What one request may cost. Each number is in the code beside what it limits, with its reason; this page is',
     'made from there (`npm run docs:limits`). What goes beyond is answered with a 4xx or, where others hold what there',
     'is, with 429 or 503 and `Retry-After`.',
   ];

@@ -68,7 +68,7 @@ export function manifestOf(options: ManifestOptions): string {
       kind: 'Role',
       metadata: meta(),
       rules: [
-        // Whoever creates an object cannot be bound to its name.
+        // A creator of an object cannot be bound to its name.
         { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
         {
           apiGroups: ['coordination.k8s.io'],

@@ -6,7 +6,7 @@ import { MAX_TOKEN_BYTES } from '../http/limits.ts';
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
- * The token of an Authorization header. It is found nowhere else: what stands in a URL or
+ * The token of an Authorization header. It is found nowhere else: what is in a URL or
  * a cookie ends in logs and histories.
  *
  * @throws ResourceMapError `unauthenticated`, `invalid_token`

@@ -14,7 +14,7 @@ export type Reach = 'all' | 'own' | 'filtered';
 export type Permission = 'open' | Readonly<Partial<Record<Role, Reach>>>;
 
 const AGENT: Permission = { agent: 'own' };
-/** Whoever decides where work goes, people who look, and admins, who could let themselves in anyway. */
+/** A scheduler, people who look, and admins, who could let themselves in anyway. */
 const READ: Permission = { scheduler: 'all', viewer: 'all', admin: 'all' };
 const ADMIN: Permission = { admin: 'all' };
 const OWNERS: Permission = { scheduler: 'all', admin: 'all' };

@@ -284,7 +284,7 @@ export function createClient(options: ClientOptions): Client {
   const readPool = async (poolName: string, { signal }: CallOptions = {}): Promise<StoredPool> =>
     ask(StoredPoolSchema, { method: 'GET', path: poolPath(poolName), signal });
 
-  /** The pool as it stands, or nothing where there is none of the name. */
+  /** The pool as it is, or nothing where there is none of the name. */
   const findPool = async (poolName: string, options: CallOptions): Promise<StoredPool | undefined> => {
     try {
       return await readPool(poolName, options);

@@ -1,6 +1,6 @@
 /**
  * The events of a local service, as they happen. In AWS they are on an EventBridge bus, where
- * rules bring them to whoever wants them; {@link clusterChangeOf} reads them there, too.
+ * rules bring them to their targets; {@link clusterChangeOf} reads them there, too.
  */
 import { fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { createParser } from 'eventsource-parser';

@@ -116,7 +116,7 @@ export class MapReplica {
 
   /**
    * Keeps the replica up to date for as long as it is iterated, and tells what happens. Each
-   * event is told after it was applied. The service being away ends nothing, its refusing does.
+   * event is yielded after it was applied. The service being away ends nothing, its refusing does.
    * @throws ApiError that is not retryable, such as for a token that is not accepted
    * @throws the signal's reason
    */
@@ -194,7 +194,7 @@ export class MapReplica {
     });
   }
 
-  /** Puts the clusters in place of the present ones, in one step, and tells the difference. */
+  /** Puts the clusters in place of the present ones, in one step, and yields the difference. */
   #become(next: Clusters): readonly ReplicaEvent[] {
     const before = this.#clusters;
     this.#clusters = next;
@@ -262,7 +262,7 @@ function refreshed(
   return { ...rest, logicalCounter, ...(collectedAt === undefined ? {} : { collectedAt }) };
 }
 
-/** What to tell of a cluster. Lists are shared by a refreshed copy and its original, so identity tells them apart. */
+/** What to yield of a cluster. Lists are shared by a refreshed copy and its original, so identity distinguishes them. */
 function differenceOf(
   clusterId: string,
   previous: ClusterResourceMap | undefined,

@@ -114,7 +114,7 @@ async function tryOnce(
   request.signal?.throwIfAborted();
   // A base URL may have a path of its own, such as the stage of an API gateway.
   const url = options.baseUrl.href.replace(/\/$/, '') + request.path;
-  // Before anything that may be tried again: that there is no token is nothing that a wait mends.
+  // Before anything that may be tried again: that there is no token is nothing that a wait fixes.
   const token = typeof options.token === 'function' ? await options.token() : options.token;
   let answer: HttpResponse;
   try {

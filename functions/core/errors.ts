@@ -5,7 +5,7 @@
  */
 import type { Finding } from './findings.ts';
 
-/** Everything that a caller can be told in `code`. */
+/** Every `code` that a response can have. */
 export type ErrorCode =
   | 'unauthenticated'
   | 'invalid_token'

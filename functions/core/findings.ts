@@ -48,7 +48,7 @@ interface ReportedRule {
 
 /**
  * The first `cap` findings of a list, in its order, where a reject is never left out for a
- * warning: a refused push must be told why.
+ * warning: a refused push must say why.
  */
 export function capFindings(findings: readonly Finding[], cap: number): readonly Finding[] {
   if (findings.length <= cap) return findings;

@@ -1,6 +1,6 @@
 /** Long work that can be left for a while, so that a process that has other things to do can do them. */
 
-/** Work that yields every now and then; whoever drives it may do something else before it goes on. */
+/** Work that yields every now and then; the caller may do something else before it goes on. */
 export type Stepwise<T> = Generator<void, T, void>;
 
 /** Does all of it now. */

@@ -70,7 +70,7 @@ async function enter(): Promise<void> {
   await new Promise<void>((resolve) => waiting.push(resolve));
 }
 
-/** Whoever leaves hands the place on, so that nobody slips in between. */
+/** The place is handed on, so that no other request slips in between. */
 function leave(): void {
   const next = waiting.shift();
   if (next === undefined) running--;

@@ -111,7 +111,7 @@ export const RETRY_WAIT_S = 5;
 export const TIMEOUT_CHECK_MS = 2_000;
 
 /**
- * Milliseconds that a server which is told to end has for the responses under way: Docker kills
+ * Milliseconds that a server that is asked to end has for the responses under way: Docker kills
  * what has not ended after 10,000, and Kubernetes after 30,000.
  */
 export const CLOSE_GRACE_MS = 8_000;

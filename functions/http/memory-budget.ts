@@ -1,6 +1,6 @@
 /**
  * How much memory the requests under way may hold together. A process that serves many
- * of them refuses one more rather than die with all. Whoever sends slowly makes way: what
+ * of them refuses one more rather than die with all. A slow sender makes way: what
  * a stalled body holds would otherwise keep everybody out until its time is up.
  */
 import { ResourceMapError } from '../core/errors.ts';

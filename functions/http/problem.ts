@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { type ErrorCode, type ResourceMapError, shortened } from '../core/errors.ts';
 import { PROBLEMS } from './status.ts';
 
-/** RFC 6750, section 3: what a client is told of tokens. */
+/** RFC 6750, section 3: what a client may learn of tokens. */
 const CHALLENGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   unauthenticated: 'Bearer realm="resource-map"',
   invalid_token: 'Bearer realm="resource-map", error="invalid_token"',

@@ -33,7 +33,7 @@ export function sendExposition(
   });
 }
 
-/** Prometheus sends both, OpenMetrics first; whoever names neither gets what every scraper reads. */
+/** Prometheus sends both, OpenMetrics first; a request that names neither gets what every scraper reads. */
 function formatOf(c: Context): ExpositionFormat {
   const ranges = parseAccept(c.req.header('accept') ?? '');
   const quality = (type: string): number =>

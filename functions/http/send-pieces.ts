@@ -1,4 +1,4 @@
-/** Sends a spliced response, with its length told before its first byte. */
+/** Sends a spliced response, with its length sent before its first byte. */
 import type { Context } from 'hono';
 import { ResourceMapError } from '../core/errors.ts';
 import { inChunks, type Piece, plain } from '../core/map/pieces.ts';
@@ -13,7 +13,7 @@ const CHUNK_BYTES = 256 * 1024;
 /** Below this a copy of the bytes costs less than a stream of them. */
 const COPIED_BYTES = 64 * 1024;
 
-/** A cache may keep the response, but must ask each time whether it still stands: counters never go back. */
+/** A cache may keep the response, but must ask each time whether it is still current: counters never go back. */
 export const REVALIDATE = { 'cache-control': 'private, no-cache', vary: 'accept, accept-encoding' } as const;
 
 /** A response that is there, in the encoding in which it is sent, and can be sent again. */

@@ -49,7 +49,7 @@ export function putEventsRoutes(app: App, bus: LocalBus): void {
   });
 }
 
-/** Where whoever is told of changes listens. */
+/** Where clients listen to changes. */
 export function eventRoutes(app: App, bus: LocalBus): void {
   const places = new ListenerLimiter();
   app.get('/local/events', (c) => {

@@ -12,7 +12,7 @@ import type { Item } from '../storage/head-item.ts';
 import { HEADS_KEY } from '../storage/tables.ts';
 import { deliverRecords } from './event-source.ts';
 
-/** Commands that change no item; any other that is not known here would go untold. */
+/** Commands that change no item; any other that is not known here would be missed. */
 const READS = new Set(['GetItemCommand', 'QueryCommand', 'DescribeTableCommand', 'CreateTableCommand']);
 
 interface Input {

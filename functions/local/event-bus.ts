@@ -1,5 +1,5 @@
 /**
- * The bus of the local service: takes what EventBridge takes, and gives whoever listens what
+ * The bus of the local service: takes what EventBridge takes, and gives listeners what
  * EventBridge delivers. It keeps the latest events for listeners that come back; it is memory
  * only, so it ends with the process.
  */

@@ -131,7 +131,7 @@ async function close(
   await Promise.race([closed, timedOut]);
   server.closeAllConnections();
   await closed;
-  // Whoever closes the server closes the store next, which is not to be in use any more.
+  // The caller closes the store next, which is not to be in use any more.
   await Promise.race([Promise.allSettled([...responding]), timedOut]);
   grace.abort();
 }

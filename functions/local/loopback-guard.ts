@@ -1,7 +1,7 @@
 /**
  * What keeps a web page away from a service that asks for no token. The page's name can be made
  * to resolve to 127.0.0.1 once it is loaded (DNS rebinding); to the browser the service is then
- * the page's own origin, and only the Host header tells them apart.
+ * the page's own origin, and only the Host header distinguishes them.
  */
 import type { MiddlewareHandler } from 'hono';
 import { ResourceMapError } from '../core/errors.ts';

@@ -341,5 +341,5 @@ function openTokenFile({ auth, adminTokenSha256, adminTokenFile, data }: Options
 function whoMayUse(): string {
   if (options.auth) return 'It asks for tokens.';
   if (isLoopback(options.host)) return 'It asks for no token and listens on this machine only.';
-  return `It asks for NO TOKEN and listens on ${options.host}: whoever reaches it can change the map (--auth asks).`;
+  return `It asks for NO TOKEN and listens on ${options.host}: anyone who reaches it can change the map (--auth asks).`;
 }

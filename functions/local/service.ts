@@ -72,7 +72,7 @@ export interface ServiceOptions {
 /** A running service. */
 export interface LocalService {
   readonly url: string;
-  /** The token of an admin, made since there was none: it is told once, here. */
+  /** The token of an admin, made since there was none: it is given once, here. */
   readonly firstAdminToken?: string;
   /** Takes no further request, answers those under way, and closes the engine. */
   close(): Promise<void>;

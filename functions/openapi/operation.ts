@@ -1,5 +1,5 @@
 /**
- * How a route is described. Descriptions are plain data that stands beside the routes, and no
+ * How a route is described. Descriptions are plain data beside the routes, and no
  * function loads it: the document is made of it when the project is built.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
@@ -64,7 +64,7 @@ export interface Operation {
   readonly headers?: readonly RequestHeader[];
   /** The message that the request carries. */
   readonly body?: DescMessage;
-  /** A body in JSON that is accepted as it stands. */
+  /** A body in JSON that is accepted as it is. */
   readonly example?: JsonSchema;
   readonly responses: Readonly<Partial<Record<SuccessStatus, OperationResponse>>>;
   /** The codes of its own; those that come with a token, a body, a query or a cluster id in the path are added. */

@@ -131,7 +131,7 @@ export const REQUEST_HEADERS: Readonly<
   IfNoneMatch: {
     name: 'If-None-Match',
     description:
-      'The `ETag` of an earlier response, or several with commas between: 304 where one of them still stands.',
+      'The `ETag` of an earlier response, or several with commas between: 304 if one of them is still current.',
     schema: ENTITY_TAGS,
   },
   Observed: {

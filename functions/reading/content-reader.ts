@@ -62,7 +62,7 @@ export class ContentReader<View extends Targets> {
     return heads.flatMap(({ clusterId }) => views.get(clusterId) ?? []);
   }
 
-  /** The snapshots of these clusters, each with the head as it now stands. */
+  /** The snapshots of these clusters, each with the head as it is now. */
   async snapshots(
     heads: readonly Head[],
   ): Promise<readonly { readonly head: Head; readonly snapshot: ClusterResourceMap }[]> {

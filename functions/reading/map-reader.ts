@@ -69,7 +69,7 @@ export class MapReader {
   /**
    * The bodies of heads, by body id. A head whose body is not there is read again, once, since
    * it may have moved on and its old body expired.
-   * @returns `readable`: the heads in the order given, each as it now stands, without those
+   * @returns `readable`: the heads in the order given, each as it is now, without those
    *   that left the map or cannot be read; each has its body in `contents`
    */
   async readContents(
@@ -170,7 +170,7 @@ export function entryOf(head: Head, contents: ReadonlyMap<string, Fragment>): Ma
   };
 }
 
-/** Where a cluster stands in the clock. */
+/** Where a cluster is in the clock. */
 export function versionOf(head: Head): ClusterVersion {
   return { clusterId: head.clusterId, counter: head.highWater, collectedAtNanos: head.collectedAtNanos };
 }

@@ -1,7 +1,7 @@
 /**
  * One read for everybody who asks while it has not begun.
  *
- * Whoever asks must be told what was true at some time after they asked. A read that is under
+ * A response must hold what was true at some time after its request came. A read that is under
  * way began before that, so they wait for the next one, and share it with all who ask until it
  * begins. So a strongly consistent read stays one for each of them, a process has at most one
  * such read under way, and a thousand callers a second cost what one a read's time costs.

@@ -1,4 +1,4 @@
-/** What a deployment tells its functions, through the environment. */
+/** What a deployment gives its functions, through the environment. */
 
 import type { OwnerLimit } from '../core/claims/admit.ts';
 import type { ClaimSettings } from '../core/claims/evaluate.ts';
@@ -114,7 +114,7 @@ export function claimsFromEnvironment(environment: NodeJS.ProcessEnv): ClaimsFro
   };
 }
 
-/** What the consumer of the heads' stream is told. */
+/** Settings of the consumer of the heads' stream. */
 export interface NotifySettings {
   readonly busName: string;
   readonly announceRefreshes: boolean;
@@ -131,7 +131,7 @@ export function notifyFromEnvironment(environment: NodeJS.ProcessEnv): NotifySet
   };
 }
 
-/** What the page is told beyond the service's own address. */
+/** Settings of the page beyond the service's own address. */
 export interface PageLinks {
   /** The OpenID provider with which people sign in, and the page's client id there. */
   readonly oidc?: { readonly issuer: string; readonly clientId: string };

@@ -48,7 +48,7 @@ export interface Succession {
 /** What became of it. */
 export interface Commit {
   readonly decision: Decision;
-  /** The head as it stands now. */
+  /** The head as it is now. */
   readonly head: Head;
 }
 
@@ -139,7 +139,7 @@ export async function omitCluster(
 
 /**
  * Whether a refresh can leave the body as it is. A cluster that comes back gets its body
- * written again, so that taking one out and pushing it again mends a body that was lost.
+ * written again, so that taking one out and pushing it again fixes a body that was lost.
  */
 function canStay({ omission, body }: Head, nowMs: number): boolean {
   return omission === undefined && body.expiresAtS - nowMs / 1_000 >= CONTENT_RENEW_S;

@@ -1,5 +1,5 @@
 /**
- * What a push means, given the head that stands there: pure, so that every case can be
+ * What a push means, given the head that is there: pure, so that every case can be
  * read, and tried, without a table.
  */
 import { CounterConflictError } from '../core/errors.ts';

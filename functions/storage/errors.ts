@@ -2,7 +2,7 @@
 import { ResourceMapError } from '../core/errors.ts';
 import type { Head } from './head.ts';
 
-/** The head changed between our read and our write; the one that stands there now is carried along where the engine returned it. */
+/** The head changed between our read and our write; the one that is there now is carried along where the engine returned it. */
 export class HeadConflictError extends Error {
   override readonly name = 'HeadConflictError';
 

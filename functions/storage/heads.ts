@@ -109,7 +109,7 @@ export class HeadStore {
    * ```
    *
    * That the counter advances is not enough: A would put X, with X's contentSince,
-   * over B's Y, and a scheduler that holds Y at 10 would be told that its content
+   * over B's Y, and a scheduler that holds Y at 10 would read that its content
    * still stands. So the head must be the very one that was read, and as a second
    * belt the counter must advance, or the push be the one that set the mark.
    *
@@ -172,7 +172,7 @@ export class HeadStore {
    * Keeps the mark of a head in its own partition, where it never expires. Writing it again
    * changes nothing, and it never lowers a mark that stands there.
    *
-   * @throws RetiredMarkError where a higher mark stands
+   * @throws RetiredMarkError if a higher mark is there
    */
   async putTombstone(mark: Tombstone): Promise<void> {
     const noTombstoneYet = 'attribute_not_exists(clusterId)';

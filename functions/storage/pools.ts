@@ -25,7 +25,7 @@ import { tableOfStrings } from './tables.ts';
 
 export const POOLS_KEY = { partition: 'kind', sort: 'poolName' } as const;
 
-/** A pool as it stands. */
+/** A pool as it is. */
 export interface KeptPool {
   readonly pool: Pool;
   readonly version: string;

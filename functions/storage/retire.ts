@@ -6,7 +6,7 @@
  *
  * ```text
  *  sweeper   reads head (10, omitted) ── keeps mark 10 ── deletes head, if it is that one
- *  killed between the two:  the head stands and is read first; the mark waits beside it
+ *  killed between the two:  the head is still there and is read first; the mark waits beside it
  * ```
  *
  * - **No moment without a mark.** The mark is kept before the head goes, and a push looks for
@@ -35,7 +35,7 @@ import type { HeadStore } from './heads.ts';
  * Retires a head that is out of the map. May be repeated, and abandoned, at any point.
  *
  * @throws HeadConflictError where a push came meanwhile: the head stays
- * @throws RetiredMarkError where a higher mark stands: the head stays
+ * @throws RetiredMarkError if a higher mark is there: the head stays
  */
 export async function retireHead(heads: HeadStore, head: Head): Promise<void> {
   const { clusterId, highWater, collectedAtNanos, body, omission } = head;

@@ -1,5 +1,5 @@
 /**
- * The command that restores ClusterHeads; docs/deploy.md tells when and how.
+ * The command that restores ClusterHeads; docs/deploy.md says when and how.
  *
  *     npm run restore-heads -- --help
  */
@@ -29,7 +29,7 @@ const command = new Command('restore-heads')
   .option('--restored-to <time>', 'the point in time that was restored, as in 2026-03-14T07:00:00Z', timeOf)
   .option('--floor <counter>', 'a counter that no cluster had reached, where there is no stream', counterOf)
   .option('--complete', 'nothing was written since: the table is that of a stage that is paused or gone')
-  .option('--dry-run', 'tells what would be done')
+  .option('--dry-run', 'say what would be done, and do nothing')
   .addOption(new Option('--endpoint <url>', 'a DynamoDB other than AWS').hideHelp())
   .action(async (flags: Flags) => {
     const client = flags.endpoint === undefined ? {} : { endpoint: flags.endpoint };

@@ -193,7 +193,7 @@ function floorItem(floor: bigint): Item {
   };
 }
 
-/** Never over a higher mark: what stands there was read, but a stage that was not paused has moved on. */
+/** Never over a higher mark: what is there was read, but a stage that was not paused has moved on. */
 async function put(dynamo: DynamoDBClient, table: string, item: Item): Promise<void> {
   const mark = item[HEAD_ATTRIBUTES.highWater];
   if (mark === undefined) throw new Error('An item without a mark was to be written.');

@@ -134,7 +134,7 @@ describe('The table of permissions', () => {
   it('is asked for every route: none is registered for all methods, as what stands before the guard is', () => {
     const all = unconnectedApp().routes.filter(({ method }) => method === 'ALL');
     expect(new Set(all.map(({ path }) => path))).toEqual(new Set(['/*']));
-    // A handler takes the request alone, what stands before one the next step as well.
+    // A handler takes the request alone, what comes before one the next step as well.
     expect(all.filter(({ handler }) => handler.length < 2)).toEqual([]);
   });
 

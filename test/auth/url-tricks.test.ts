@@ -42,7 +42,7 @@ async function statusOfB(): Promise<unknown> {
   return rest;
 }
 
-/** Sends a request line as it stands. */
+/** Sends a request line as it is. */
 async function send(
   method: string,
   target: string,

@@ -1,4 +1,4 @@
-/** Certificates that sign themselves, made again in each run, so that no key stands in the repository. */
+/** Certificates that sign themselves, made again in each run, so that no key is in the repository. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 export interface Certificate {

@@ -189,7 +189,7 @@ describe.each(engines)('bodies on $name', (engine) => {
       expect(await contentOf(store, await headOf(store))).toBe('X');
     });
 
-    it('are written again when an omitted cluster comes back, which mends one that was lost', async () => {
+    it('are written again when an omitted cluster comes back, which fixes one that was lost', async () => {
       const store = await freshStore(engine);
       await commit(store, X(1n), NOW_MS);
       await expireAll(store);

@@ -97,7 +97,7 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
     const { status, json } = await get('/v1/clusters/b/snapshot');
     expect([status, json.code]).toEqual([503, 'snapshot_unavailable']);
     expect(json.detail).toBe(
-      'The snapshot of cluster "b" cannot be read at the moment. A push of other content mends that, ' +
+      'The snapshot of cluster "b" cannot be read at the moment. A push of other content fixes that, ' +
         'and so does DELETE of the cluster before its next push.',
     );
     expect((await get('/v1/clusters/b')).json).toMatchObject({ highWaterMark: '1' });
@@ -134,7 +134,7 @@ describe.each(engines)('a body that is missing, on $name', (engine) => {
         await commit(store, push('b', 2n));
       },
     ],
-  ])('is mended by %s', async (_, fix) => {
+  ])('is fixed by %s', async (_, fix) => {
     const store = await freshStore(engine);
     await removeContent(store, (await commit(store, push('b', 2n))).head);
     const { get } = serve(store);

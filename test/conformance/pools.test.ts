@@ -184,7 +184,7 @@ describe.each(engines)('pools on $name', ({ endpoint }) => {
     expect(listed).toEqual(['Z', 'a', 'b', 'c', 'd', 'ä']);
   });
 
-  it('are listed as long as they are no more than can be read at once, and told apart from few', async () => {
+  it('are listed as long as they are no more than can be read at once, and distinguished from few', async () => {
     const other = `pools-${randomUUID()}`;
     await createTable(client, poolsTableDefinition(other));
     const bounded = new PoolStore(client, other, 900_000);

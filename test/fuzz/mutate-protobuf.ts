@@ -8,7 +8,7 @@ import { integer, nested, tag, text, varint } from '../builders/wire.ts';
 import type { Random } from './random.ts';
 import { INTEGERS, TEXTS } from './values.ts';
 
-/** A field as it stands on the wire; its content parted where the schema says that it is a message. */
+/** A field as it is on the wire; its content parted where the schema says that it is a message. */
 interface Field {
   readonly no: number;
   readonly desc: DescField | undefined;

@@ -146,7 +146,7 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
       code: 'malformed_json',
       detail:
         'The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: logical_counter: ' +
-        '18446744073709552000 stands where a uint64 belongs, an integer from 0 to 18446744073709551615.',
+        '18446744073709552000 is given where a uint64 is expected, an integer from 0 to 18446744073709551615.',
     },
   ],
   [

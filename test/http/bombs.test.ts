@@ -321,7 +321,7 @@ describe('A message that stands twice', () => {
     expect([status, problem.code]).toEqual([422, 'invalid_snapshot']);
   });
 
-  it('is refused in JSON, where one name stands twice under its two spellings', async () => {
+  it('is refused in JSON, where one name is given twice under its two spellings', async () => {
     const { status, problem } = await push(
       Buffer.from('{"cluster":{"clusterId":"a","cluster_id":"c1"},"logicalCounter":"9"}'),
       { 'content-type': 'application/json' },

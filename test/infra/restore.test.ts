@@ -248,7 +248,7 @@ describe.skipIf(local === undefined)('a restored table of heads', () => {
     expect(await stage.store.heads.readFloor()).toBe(0n);
   });
 
-  test('mends a head that was overwritten, and names one of which no mark is known', async () => {
+  test('fixes a head that was overwritten, and names one of which no mark is known', async () => {
     const stage = await Stage.start();
     await stage.push('mangled', 10n, 'X');
     const from = await stage.pointInTime();

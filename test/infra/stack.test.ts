@@ -674,7 +674,7 @@ describe('the operator', () => {
       'Is the map true?',
       'Do agents get through?',
       'Do schedulers get answers?',
-      'Is change told?',
+      'Are changes published?',
       'Do claims come true?',
     ]) {
       expect(body).toContain(request);

@@ -13,7 +13,7 @@ const GRACE_MS = 2_500;
 /** Enough of a loaded machine's time for what takes milliseconds, and less than the grace. */
 const SOON_MS = 2_000;
 
-describe('A server that is told to end', () => {
+describe('A server that is to end', () => {
   let app: App;
   let server: HttpServer;
   let finish: () => void;

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import type { OperationResponse } from './described.ts';
 
 export interface Call {
-  /** `PUT`, and the path with whatever stands behind it. */
+  /** `PUT`, and the path with whatever follows it. */
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;

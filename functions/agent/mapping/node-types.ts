@@ -230,7 +230,7 @@ function sharesOfDra(node: NodeFacts, dra: DraView): Sharing | undefined {
   return { kind: 'shared', devices: devices.length };
 }
 
-/** What tells machines apart that no cloud has named. */
+/** What distinguishes machines that no cloud has named. */
 interface Variant {
   /** What it is called while its model is not known. */
   readonly resource: string;

@@ -63,7 +63,7 @@ interface Pushed {
   readonly sendAgain: boolean;
 }
 
-/** Pushes one file and tells the outcome; a file that is refused does not keep the others from being pushed. */
+/** Pushes one file and prints the outcome; a file that is refused does not keep the others from being pushed. */
 async function pushFile(client: Client, file: string, options: PushOptions): Promise<Pushed> {
   try {
     const snapshot = await readSnapshotFile(file);

@@ -32,7 +32,7 @@ export function validateCommand(): Command {
     });
 }
 
-/** Checks one file and tells what was found; one that is refused does not keep the others from being checked. */
+/** Checks one file and prints what was found; one that is refused does not keep the others from being checked. */
 async function validateFile(file: string, { strict, json }: ValidateOptions): Promise<ExitCode> {
   try {
     const snapshot = await readSnapshotFile(file);

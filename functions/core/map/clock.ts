@@ -3,7 +3,7 @@
  *
  * A cluster's counter names one push, and so its content and time, so equal clocks under equal
  * filters are equal maps, plain or in gzip: hence a weak ETag. The format is part of it: a cache
- * that holds one format and is asked for the other asks us whether its etag still stands, and
+ * that holds one format and is asked for the other asks us whether its etag is still current, and
  * would hand out the wrong one if we said so.
  */
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ const wholeMapEtags = new WeakMap<readonly object[], Map<WireFormat, string>>();
 /**
  * @param versions the included clusters that match the filter, in any order, each once; not changed later
  * @param filter in any order
- * @returns the entity tag, as it stands in the ETag header: `W/"<43 characters of base64url>.pb"`
+ * @returns the entity tag, as it is in the ETag header: `W/"<43 characters of base64url>.pb"`
  *   or `.json`
  */
 export function clockEtag(

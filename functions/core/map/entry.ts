@@ -7,7 +7,7 @@
 import { compareUtf8 } from '../utf8-order.ts';
 import type { Fragment } from './fragment.ts';
 
-/** Where a cluster stands in the clock, and since when. */
+/** Where a cluster is in the clock, and since when. */
 export interface ClusterVersion {
   readonly clusterId: string;
   /** The snapshot's `logical_counter`, at least 1. */

@@ -3,7 +3,7 @@
  *
  * A deflate stream is a sequence of blocks. A fragment's last block ends on a byte boundary, so
  * the next block can follow it directly, and a match in a fragment reaches back within the
- * fragment only, so it means the same wherever the fragment stands. The short literals between
+ * fragment only, so it means the same wherever the fragment is. The short literals between
  * fragments go in as stored blocks, an empty block that says "final" closes the stream, and the
  * CRC-32 of the whole is combined from the parts'.
  */

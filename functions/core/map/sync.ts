@@ -1,5 +1,5 @@
 /**
- * What a caller has to be told so that its replica becomes the map.
+ * What a response must hold so that the caller’s replica becomes the map.
  *
  * Sync is stateless: the caller's clock says what it has. A cluster's counter names one push, so
  * an equal counter means that the caller has everything. Where the counter is lower, the head's

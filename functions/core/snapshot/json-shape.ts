@@ -1,6 +1,6 @@
 /**
  * Checks that a parsed JSON value is ProtoJSON of a message, and says of every place
- * where it is not what stands there and what should. The Protobuf library stops at
+ * where it is not what is there and what should be. The Protobuf library stops at
  * the first fault, names no path, drops what a number beyond 2^53 lost in parsing,
  * and takes the last of two spellings of one field.
  */
@@ -229,7 +229,7 @@ function invalid(
   problems.report(
     INVALID_VALUE,
     () => path,
-    () => `${describe(value)} stands where ${expected} belongs${end}`,
+    () => `${describe(value)} is given where ${expected} is expected${end}`,
   );
 }
 

@@ -85,7 +85,7 @@ export const ABOUT_OPERATIONS = {
         },
         headers: ['Cache-Control', 'ETag'],
       },
-      304: { description: 'What the client has still stands.', headers: ['Cache-Control', 'ETag'] },
+      304: { description: 'What the client has is still current.', headers: ['Cache-Control', 'ETag'] },
     },
     problems: [],
   },

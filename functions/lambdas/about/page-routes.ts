@@ -1,4 +1,4 @@
-/** The page for people: at `/` for whoever accepts HTML, and under `/ui`. */
+/** The page for people: at `/` for clients that accept HTML, and under `/ui`. */
 import { gunzipSync } from 'node:zlib';
 import type { Context } from 'hono';
 import { parseAccept } from 'hono/utils/accept';

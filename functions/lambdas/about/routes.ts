@@ -9,7 +9,7 @@ import { type PageSettings, pageRoutes } from './page-routes.ts';
 const RESOURCES = [...PERMISSIONS.keys()].filter(isApiRoute);
 
 export function aboutRoutes(app: App, page: PageSettings): void {
-  // Whoever runs the process asks /livez, and a load balancer of old /healthz: neither asks the store.
+  // An orchestrator polls /livez, and a load balancer of old /healthz: neither asks the store.
   for (const path of ['/healthz', '/livez']) app.get(path, (c) => c.json({ status: 'ok' }));
   app.get('/version', (c) => c.json({ version: VERSION }));
   pageRoutes(app, page, VERSION);

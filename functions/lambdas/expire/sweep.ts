@@ -125,7 +125,7 @@ async function sweepHead(
   }
 }
 
-/** An agent that is refused is alive: whoever is paged has to read why, and not to look for a dead one. */
+/** An agent that is refused is alive: the person on call has to read why, and not to look for a dead one. */
 function omissionReason(
   head: Head,
   refusal: Refusal | undefined,

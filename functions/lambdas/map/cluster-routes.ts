@@ -85,7 +85,7 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
     if (entry === undefined) {
       throw new ResourceMapError(
         'snapshot_unavailable',
-        `The snapshot of cluster ${JSON.stringify(head.clusterId)} cannot be read at the moment. A push of other content mends that, and so does DELETE of the cluster before its next push.`,
+        `The snapshot of cluster ${JSON.stringify(head.clusterId)} cannot be read at the moment. A push of other content fixes that, and so does DELETE of the cluster before its next push.`,
         { retryAfterSeconds: 10 },
       );
     }

@@ -19,7 +19,7 @@ import {
 import { MAP_FILTER, repeatable } from '../../openapi/parameters.ts';
 
 const STILL_STANDS: OperationResponse = {
-  description: 'What the client has still stands.',
+  description: 'What the client has is still current.',
   headers: ['Cache-Control', 'ETag', 'Vary'],
 };
 

@@ -1,4 +1,4 @@
-/** What a cluster's snapshot is warned of, for whoever asks about that one cluster. */
+/** What a cluster's snapshot is warned of, for a request for that one cluster. */
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Finding } from '../../core/findings.ts';
 import { checkSnapshot, standingLoss } from '../../core/snapshot/rules/index.ts';
@@ -7,7 +7,7 @@ import { ClusterResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_
 import type { MapReader } from '../../reading/map-reader.ts';
 import type { Head } from '../../storage/head.ts';
 
-/** As many as a person reads; the push itself was told all of them. */
+/** As many as a person reads; the response to the push had all of them. */
 const SHOWN_WARNINGS = 20;
 
 /**

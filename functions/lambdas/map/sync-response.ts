@@ -34,7 +34,7 @@ export async function syncResponse(
     const sent = plan.changed.map(({ head }) => head);
     const { readable, contents } = await map.readContents(sent, form);
     if (readable === sent) return { ...plan, changed: sent.map((head) => entryOf(head, contents)) };
-    // A cluster that cannot be read is not in the map, and one that moved on stands elsewhere in
+    // A cluster that cannot be read is not in the map, and one that moved on is elsewhere in
     // the clock: the etag and all else must be those of the map that is in fact sent.
     heads = replaced(heads, sent, readable);
   }

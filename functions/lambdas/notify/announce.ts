@@ -1,7 +1,7 @@
 /**
  * The stream's consumer: from a batch of records to events on the bus. A change is told at
  * least once: a record whose event did not get through is given back to the stream, which
- * sends it, and what follows it, again. A record that cannot be told is told as such, which
+ * sends it, and what follows it, again. A record that cannot be read is reported as such, which
  * brings it to the dead-letter queue, and holds nobody up.
  */
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';

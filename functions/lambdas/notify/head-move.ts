@@ -20,9 +20,9 @@ export interface HeadMove {
   readonly atMs: number;
 }
 
-/** A record that was not told as a change, and why. */
+/** A record that was not published as a change, and why. */
 export class UndeliverableRecordError extends Error {
-  override readonly name = 'UntoldRecordError';
+  override readonly name = 'UnpublishedRecordError';
   readonly clusterId: string;
 
   constructor(
@@ -44,7 +44,7 @@ export class UndeliverableRecordError extends Error {
 
 /**
  * @returns nothing for a record that is not about a live head
- * @throws UntoldRecordError
+ * @throws UnpublishedRecordError
  */
 export function headMoveOf(record: DynamoDBRecord): HeadMove | undefined {
   const { Keys, OldImage, NewImage, SequenceNumber, ApproximateCreationDateTime } = record.dynamodb ?? {};

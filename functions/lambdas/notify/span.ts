@@ -1,6 +1,6 @@
 /**
  * Several writes of one head as one change that spans them. A batch of the stream may hold
- * many of one cluster, and who reacts wants to know where it stands and whence it came; that
+ * many of one cluster, and who reacts wants to know where it is now and where it came from; that
  * something happened in between, an omission say, is kept.
  */
 import { ClusterChangeKind as Kind } from '../../gen/resourcemap/v1/events_pb.ts';
@@ -20,7 +20,7 @@ export interface Span {
   readonly changes: readonly Kind[];
   /** Of the last omission in it, or the one that it ended. */
   readonly reason?: string;
-  /** Of the first record: whoever starts there again misses nothing of the span. */
+  /** Of the first record: a reader that starts there again misses nothing of the span. */
   readonly firstSequenceNumber: string;
   readonly lastSequenceNumber: string;
   /** Of the last record, milliseconds since the epoch. */

@@ -119,7 +119,7 @@ export class ClaimService {
     });
   }
 
-  /** The claim as it is. An end that was only derived is written down before it is told. */
+  /** The claim as it is. An end that was only derived is written down before it is reported. */
   find(clusterId: string, id: ClaimId): Promise<FoundClaim> {
     return this.#decide(clusterId, async ({ situation }) => {
       const found = await this.#asFound(situation, id);

@@ -32,7 +32,10 @@ export const POOL_OPERATIONS = {
     headers: ['IfNoneMatch'],
     responses: {
       200: STORED,
-      304: { description: 'What the client has still stands.', headers: ['Cache-Control', 'ETag', 'Vary'] },
+      304: {
+        description: 'What the client has is still current.',
+        headers: ['Cache-Control', 'ETag', 'Vary'],
+      },
     },
     problems: ['invalid_precondition', 'pool_not_found'],
   },

@@ -40,7 +40,7 @@ export const PUSH_OPERATIONS = {
     description:
       'Checks the snapshot against the rule book and puts it in the map, whole or not at all. The same push again is a ' +
       'success. Its `clusterId` must be the one in the path, and its `logicalCounter` above every one that was accepted ' +
-      'before: a 409 tells the `highWaterMark`, above which an agent that lost its counter goes on.',
+      'before: a 409 has the `highWaterMark`, above which an agent that lost its counter goes on.',
     query: [
       flag(
         'allow_jump',

@@ -47,7 +47,7 @@ const OUTCOMES: Readonly<Record<Decision, PushOutcome>> = {
 /** Takes a snapshot, applies the rules that one alone can break, and keeps nothing of it. */
 export const VALIDATE_PATH = '/v1/snapshots/validate';
 
-/** A sentence, as it stands in the head of an omitted cluster. */
+/** A sentence, as it is in the head of an omitted cluster. */
 const MAX_REASON_BYTES = 200;
 
 export function pushRoutes(

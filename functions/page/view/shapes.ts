@@ -1,4 +1,4 @@
-/** A shape for each state: none is told by its colour alone. */
+/** A shape for each state: none is shown by its colour alone. */
 import type { Condition } from '../model/clusters.ts';
 
 export const SHAPES: Readonly<Record<Condition, string>> = {

@@ -111,7 +111,7 @@ describe('decoding a snapshot', () => {
     const error = refusal(Buffer.from(JSON.stringify({ jobs: Array(1_200).fill(1) })), 'json');
     expect(error.detail).toBe(
       'The body is no resourcemap.v1.ClusterResourceMap in ProtoJSON: ' +
-        'jobs[0]: 1 stands where an object (JobState) belongs. And 1199 more, see findings.',
+        'jobs[0]: 1 is given where an object (JobState) is expected. And 1199 more, see findings.',
     );
     expect([error.details.findings?.length, error.details.omittedFindings]).toEqual([1_000, 200]);
   });

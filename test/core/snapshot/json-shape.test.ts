@@ -13,10 +13,10 @@ function shape(text: string): Findings {
 
 /** JSON text, and the code, path and message of the one fault in it. */
 const FAULTS: readonly (readonly [json: string, code: string, path: string, message: string])[] = [
-  ['null', 'invalid_value', '', 'null stands where an object (ClusterResourceMap) belongs.'],
-  ['[]', 'invalid_value', '', 'an array stands where an object (ClusterResourceMap) belongs.'],
-  ['"{}"', 'invalid_value', '', '"{}" stands where an object (ClusterResourceMap) belongs.'],
-  ['5', 'invalid_value', '', '5 stands where an object (ClusterResourceMap) belongs.'],
+  ['null', 'invalid_value', '', 'null is given where an object (ClusterResourceMap) is expected.'],
+  ['[]', 'invalid_value', '', 'an array is given where an object (ClusterResourceMap) is expected.'],
+  ['"{}"', 'invalid_value', '', '"{}" is given where an object (ClusterResourceMap) is expected.'],
+  ['5', 'invalid_value', '', '5 is given where an object (ClusterResourceMap) is expected.'],
   [
     '{"logicalCouter":"1"}',
     'unknown_field',
@@ -51,118 +51,123 @@ const FAULTS: readonly (readonly [json: string, code: string, path: string, mess
     '{"cluster":[]}',
     'invalid_value',
     'cluster',
-    'an array stands where an object (ClusterIdentity) belongs.',
+    'an array is given where an object (ClusterIdentity) is expected.',
   ],
-  ['{"cluster":{"clusterId":7}}', 'invalid_value', 'cluster.cluster_id', '7 stands where a string belongs.'],
+  [
+    '{"cluster":{"clusterId":7}}',
+    'invalid_value',
+    'cluster.cluster_id',
+    '7 is given where a string is expected.',
+  ],
   [
     '{"cluster":{"clusterId":"\\ud800"}}',
     'invalid_value',
     'cluster.cluster_id',
-    '"\\ud800" stands where a string without unpaired surrogates belongs.',
+    '"\\ud800" is given where a string without unpaired surrogates is expected.',
   ],
-  ['{"jobs":{}}', 'invalid_value', 'jobs', 'an object stands where an array belongs.'],
-  ['{"jobs":[null]}', 'invalid_value', 'jobs[0]', 'null stands where an object (JobState) belongs.'],
+  ['{"jobs":{}}', 'invalid_value', 'jobs', 'an object is given where an array is expected.'],
+  ['{"jobs":[null]}', 'invalid_value', 'jobs[0]', 'null is given where an object (JobState) is expected.'],
   [
     '{"apiResources":[{"servedVersions":["v1",null]}]}',
     'invalid_value',
     'api_resources[0].served_versions[1]',
-    'null stands where a string belongs.',
+    'null is given where a string is expected.',
   ],
   [
     '{"jobs":[{"ranks":[{"runtime":{"engineParameters":["a"]}}]}]}',
     'invalid_value',
     'jobs[0].ranks[0].runtime.engine_parameters',
-    'an array stands where an object belongs.',
+    'an array is given where an object is expected.',
   ],
   [
     '{"jobs":[{"ranks":[{"runtime":{"engineParameters":{"a\\"b":1}}}]}]}',
     'invalid_value',
     'jobs[0].ranks[0].runtime.engine_parameters["a\\"b"]',
-    '1 stands where a string belongs.',
+    '1 is given where a string is expected.',
   ],
   [
     '{"capacityPools":[{"autoscalingEnabled":"true"}]}',
     'invalid_value',
     'capacity_pools[0].autoscaling_enabled',
-    '"true" stands where true or false belongs.',
+    '"true" is given where true or false is expected.',
   ],
   [
     '{"capacityPools":[{"minNodes":-1}]}',
     'invalid_value',
     'capacity_pools[0].min_nodes',
-    '-1 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+    '-1 is given where a uint32 is expected, an integer from 0 to 4294967295.',
   ],
   [
     '{"capacityPools":[{"minNodes":1.5}]}',
     'invalid_value',
     'capacity_pools[0].min_nodes',
-    '1.5 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+    '1.5 is given where a uint32 is expected, an integer from 0 to 4294967295.',
   ],
   [
     '{"capacityPools":[{"minNodes":4294967296}]}',
     'invalid_value',
     'capacity_pools[0].min_nodes',
-    '4294967296 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+    '4294967296 is given where a uint32 is expected, an integer from 0 to 4294967295.',
   ],
   [
     '{"capacityPools":[{"minNodes":1e30}]}',
     'invalid_value',
     'capacity_pools[0].min_nodes',
-    '1e+30 stands where a uint32 belongs, an integer from 0 to 4294967295.',
+    '1e+30 is given where a uint32 is expected, an integer from 0 to 4294967295.',
   ],
   [
     '{"capacityPools":[{"minNodes":1e999}]}',
     'invalid_value',
     'capacity_pools[0].min_nodes',
-    'Infinity stands where a uint32 belongs, an integer from 0 to 4294967295.',
+    'Infinity is given where a uint32 is expected, an integer from 0 to 4294967295.',
   ],
   [
     '{"capacityPools":[{"minNodes":" 1"}]}',
     'invalid_value',
     'capacity_pools[0].min_nodes',
-    '" 1" stands where a uint32 belongs, an integer from 0 to 4294967295.',
+    '" 1" is given where a uint32 is expected, an integer from 0 to 4294967295.',
   ],
   [
     '{"logicalCounter":18446744073709551614}',
     'invalid_value',
     'logical_counter',
-    '18446744073709552000 stands where a uint64 belongs, an integer from 0 to 18446744073709551615.',
+    '18446744073709552000 is given where a uint64 is expected, an integer from 0 to 18446744073709551615.',
   ],
   [
     '{"logicalCounter":9007199254740993}',
     'invalid_value',
     'logical_counter',
-    '9007199254740992 stands where a string of digits belongs: a JSON number beyond 2^53 may have lost its last digits.',
+    '9007199254740992 is given where a string of digits is expected: a JSON number beyond 2^53 may have lost its last digits.',
   ],
   [
     '{"logicalCounter":"18446744073709551616"}',
     'invalid_value',
     'logical_counter',
-    '"18446744073709551616" stands where a uint64 belongs, an integer from 0 to 18446744073709551615.',
+    '"18446744073709551616" is given where a uint64 is expected, an integer from 0 to 18446744073709551615.',
   ],
   [
     '{"logicalCounter":""}',
     'invalid_value',
     'logical_counter',
-    '"" stands where a uint64 belongs, an integer from 0 to 18446744073709551615.',
+    '"" is given where a uint64 is expected, an integer from 0 to 18446744073709551615.',
   ],
   [
     '{"jobs":[{"workloadKind":"WORKLOAD_KIND_BATHC"}]}',
     'invalid_value',
     'jobs[0].workload_kind',
-    '"WORKLOAD_KIND_BATHC" stands where a WorkloadKind belongs; did you mean "WORKLOAD_KIND_BATCH"?',
+    '"WORKLOAD_KIND_BATHC" is given where a WorkloadKind is expected; did you mean "WORKLOAD_KIND_BATCH"?',
   ],
   [
     '{"jobs":[{"workloadKind":1.5}]}',
     'invalid_value',
     'jobs[0].workload_kind',
-    '1.5 stands where the name of a WorkloadKind belongs, such as "WORKLOAD_KIND_BATCH".',
+    '1.5 is given where the name of a WorkloadKind is expected, such as "WORKLOAD_KIND_BATCH".',
   ],
   [
     '{"jobs":[{"workloadKind":2147483648}]}',
     'invalid_value',
     'jobs[0].workload_kind',
-    '2147483648 stands where the name of a WorkloadKind belongs, such as "WORKLOAD_KIND_BATCH".',
+    '2147483648 is given where the name of a WorkloadKind is expected, such as "WORKLOAD_KIND_BATCH".',
   ],
   ...[
     '2026-01-31',
@@ -176,20 +181,20 @@ const FAULTS: readonly (readonly [json: string, code: string, path: string, mess
         `{"collectedAt":"${text}"}`,
         'invalid_value',
         'collected_at',
-        `"${text}" stands where an RFC 3339 timestamp of the years 1 to 9999 belongs, such as "2026-01-31T12:00:00Z".`,
+        `"${text}" is given where an RFC 3339 timestamp of the years 1 to 9999 is expected, such as "2026-01-31T12:00:00Z".`,
       ] as const,
   ),
   [
     '{"collectedAt":1767225600}',
     'invalid_value',
     'collected_at',
-    '1767225600 stands where an RFC 3339 timestamp of the years 1 to 9999 belongs, such as "2026-01-31T12:00:00Z".',
+    '1767225600 is given where an RFC 3339 timestamp of the years 1 to 9999 is expected, such as "2026-01-31T12:00:00Z".',
   ],
   [
     '{"capacityPools":[{"nodeTypes":[{"maxRunDuration":"1h"}]}]}',
     'invalid_value',
     'capacity_pools[0].node_types[0].max_run_duration',
-    '"1h" stands where a duration in seconds belongs, such as "3600s".',
+    '"1h" is given where a duration in seconds is expected, such as "3600s".',
   ],
 ];
 
@@ -236,7 +241,9 @@ describe('the shape of ProtoJSON', () => {
     const [name, value] = findings;
     expect(name?.path).toBe(`${'n'.repeat(80)}…`);
     expect(name?.message.length).toBeLessThan(300);
-    expect(value?.message).toBe(`"${'v'.repeat(128)}"… (10000 characters) stands where an array belongs.`);
+    expect(value?.message).toBe(
+      `"${'v'.repeat(128)}"… (10000 characters) is given where an array is expected.`,
+    );
   });
 });
 

@@ -83,7 +83,7 @@ function faultsOf(
 }
 
 describe.each(engines.filter(({ name }) => name === 'DynamoDB Local'))('On the stream of $name', (engine) => {
-  it('every change is told at least once, and truly, though notify is killed and the bus fails', async () => {
+  it('every change event is delivered at least once, and truly, though notify is killed and the bus fails', async () => {
     const store = await freshStore(engine);
     const bus = await startFaultyBus(() =>
       Math.random() < 0.4 ? (FAULTS[Math.floor(Math.random() * FAULTS.length)] ?? 'none') : 'none',

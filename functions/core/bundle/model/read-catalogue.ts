@@ -1,4 +1,4 @@
-/** The operator's instance-type catalogue as it stands in a file. */
+/** The operator's instance-type catalogue as it is in a file. */
 import { didYouMean } from '../../nearest.ts';
 import { quote } from '../../quote.ts';
 import { utf8Length } from '../../utf8-length.ts';

@@ -183,7 +183,7 @@ function describeStop(
     case 'pool':
       return before === 0
         ? `There are no nodes to place it on.`
-        : `None of the ${countNodes(before)} stands in a tier of ${pool}.`;
+        : `None of the ${countNodes(before)} is in a tier of ${pool}.`;
     case 'eligible':
       return `None of the ${countNodes(before)} of ${pool} is eligible for placement.`;
     case 'reachable':

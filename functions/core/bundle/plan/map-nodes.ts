@@ -172,7 +172,7 @@ export function describePool(
       }
     }
   }
-  // A provider that nobody named is no domain that a backup could be told to avoid.
+  // A provider that nobody named is no domain that a backup could be made to avoid.
   clouds.delete('');
   return {
     poolName: pool.poolName,

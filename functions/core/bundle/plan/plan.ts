@@ -22,7 +22,7 @@ import type { BundlePlan } from './plan-model.ts';
 export interface PlanOptions {
   /** Steps of search for all bundles together, shared evenly; enough for each unless given. */
   readonly maxSteps?: number;
-  /** Completes the profiles of elastic tiers, of which an unplaced job is told what would hold it. */
+  /** Completes the profiles of elastic tiers, of which an unplaced job is given what would hold it. */
   readonly catalogue?: InstanceCatalogue;
 }
 

@@ -1,4 +1,4 @@
-/** A copy without a plan, told job by job. */
+/** A copy without a plan, explained job by job. */
 import { describePods } from '../../capacity/view/describe-pods.ts';
 import { quote } from '../../quote.ts';
 import type { Stepwise } from '../../stepwise.ts';

@@ -86,7 +86,7 @@ export class Assessor {
     return assessment;
   }
 
-  /** The oldest go first; whoever asks for them again pays again. */
+  /** The oldest go first; asking for them again costs again. */
   #makeRoom(size: number): void {
     for (const oldest of this.#kept.keys()) {
       if ((this.#kept.size + 1) * size <= MAX_RESPONSES) return;

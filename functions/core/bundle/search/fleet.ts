@@ -36,7 +36,7 @@ export interface Run {
   readonly count: number;
 }
 
-/** A node as it stands after a plan took something from it. */
+/** A node as it is after a plan took something from it. */
 export interface PlannedNode {
   readonly from: NodeClass;
   readonly position: number;

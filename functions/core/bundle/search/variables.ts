@@ -20,7 +20,7 @@ export interface CopyOfBundle {
   readonly needs: readonly Needs[];
 }
 
-/** The copy with its needs; the jobs of a backup are told apart from the primary's by their numbers. */
+/** The copy with its needs; the jobs of a backup are distinguished from the primary's by their numbers. */
 export function copyOf(bundle: Bundle, groups: JobGroups, copy: Copy, pool: CompiledPool): CopyOfBundle {
   const needs = bundle.jobs.map((job, i) => needsOf(job.requirements, jobNumber(bundle, copy, i)));
   return { copy, pool, groups, needs };

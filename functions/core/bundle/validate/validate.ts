@@ -128,7 +128,7 @@ function sameCloudFindings(bundle: Bundle, byName: ReadonlyMap<string, PoolDescr
   if (policy?.sameCloud !== 'forbid') return [];
   if (policy.pool !== undefined && policy.pool !== bundle.pool) return [];
   const pool = byName.get(bundle.pool);
-  // As the list stands: who gives one cloud twice has said that it is two domains.
+  // As the list is: who gives one cloud twice has said that it is two domains.
   if (pool === undefined || pool.clouds.length >= 2) return [];
   const spans = pool.clouds.length === 0 ? 'spans no cloud' : `spans one cloud, ${listNames(pool.clouds)}`;
   return [

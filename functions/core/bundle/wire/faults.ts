@@ -1,4 +1,4 @@
-/** Faults of a request about bundles: all of them are told, each with its path, value and remedy. */
+/** Faults of a request about bundles: all of them are reported, each with its path, value and remedy. */
 
 import { ResourceMapError } from '../../errors.ts';
 import { FindingCollector } from '../../findings.ts';

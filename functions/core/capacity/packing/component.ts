@@ -166,7 +166,7 @@ export function packingOf(component: Component, packing: readonly ComponentPacki
   return splitBins(component, splitItems(component, packing));
 }
 
-/** Gives the places of a merged item to its origins, in their order; bins that come to differ are told apart. */
+/** Gives the places of a merged item to its origins, in their order; bins that come to differ are distinguished. */
 function splitItems({ items }: Component, packing: readonly ComponentPacking[]): readonly PackedBins[] {
   let groups = packing.map((group) => ({ ...group, items: [] as readonly PackedItems[] }));
   for (const [index, { origins }] of items.entries()) {

@@ -26,7 +26,7 @@ const { currencyCode } = HourlyPriceSchema.field;
 
 /**
  * The facts of every node type, in the order of the body. The body is one that the service
- * encoded: each singular field stands once.
+ * encoded: each singular field occurs once.
  *
  * @throws Error where the bytes are no Protobuf message
  */

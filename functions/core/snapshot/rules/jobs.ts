@@ -322,7 +322,7 @@ function podIndexFault(pods: readonly PodState[], required: number): string | un
   const seen = new Set<number>();
   for (const { podIndex } of pods) {
     if (podIndex >= required) return `pod_index ${podIndex} is out of range`;
-    if (seen.has(podIndex)) return `pod_index ${podIndex} stands twice`;
+    if (seen.has(podIndex)) return `pod_index ${podIndex} is given twice`;
     seen.add(podIndex);
   }
   for (let i = 0; i < required; i++) if (!seen.has(i)) return `pod_index ${i} is missing`;

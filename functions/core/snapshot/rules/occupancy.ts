@@ -34,7 +34,7 @@ export const occupancyRules = rulesOf({
   ),
   allocation_off_target: reject(
     ALLOCATION,
-    'The allocation stands in the pool and node type that its pod requirement names. Needs an allocation that names a pod which is there, and a requirement that names a node type which is there (`unknown_requirement_target`).',
+    'The allocation is in the pool and node type that its pod requirement names. Needs an allocation that names a pod which is there, and a requirement that names a node type which is there (`unknown_requirement_target`).',
   ),
   allocation_count_mismatch: reject(
     `${ALLOCATION}.accelerator_count`,
@@ -148,7 +148,7 @@ function checkPlacement(
       () => at.path,
       () =>
         `pod ${podIndex} of ${chain.name} stands on ${nodeType.name}, but its pod requirement names ` +
-        `${nodeTypeName(poolId, nodeTypeId)}; it must stand there`,
+        `${nodeTypeName(poolId, nodeTypeId)}; it must be there`,
     );
   }
   if (!isFirst) {

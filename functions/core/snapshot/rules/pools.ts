@@ -60,7 +60,7 @@ export const poolRules = rulesOf({
   ),
   run_duration_without_flex_start: warn(
     'capacity_pools[].node_types[].max_run_duration',
-    '`max_run_duration` stands with the purchase model FLEX_START.',
+    '`max_run_duration` needs the purchase model FLEX_START.',
   ),
 });
 
@@ -247,7 +247,7 @@ export function checkRunDuration(nodeType: NodeTypeEntry, out: FindingCollector)
       poolRules.run_duration_without_flex_start,
       path,
       () =>
-        `max_run_duration of ${nodeType.name} stands without the purchase model FLEX_START, whose nodes alone end by themselves`,
+        `max_run_duration of ${nodeType.name} needs the purchase model FLEX_START, whose nodes alone end by themselves`,
     );
   }
 }

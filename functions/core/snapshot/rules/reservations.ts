@@ -36,7 +36,7 @@ export const reservationRules = rulesOf({
   ),
 });
 
-/** A reservation and where it stands. */
+/** A reservation and where it is. */
 class ReservationEntry {
   constructor(
     readonly reservation: AutoscalingReservation,

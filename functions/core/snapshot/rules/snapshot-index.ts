@@ -285,7 +285,7 @@ export class SnapshotIndex {
   /**
    * The path of the first occupancy entry that holds a pod of a chain. All of them
    * are gone through when the first one is asked for, which is when a pod is
-   * allocated twice: to remember where each stands would cost every sound snapshot.
+   * allocated twice: to remember where each is would cost every sound snapshot.
    */
   firstEntryPath(chain: ChainEntry, podIndex: number): string {
     this.#firstEntries ??= this.#findFirstEntries();

@@ -72,7 +72,7 @@ function checkLinks(
       out.report(
         topologyRules.self_link,
         path,
-        () => `the link is from ${quote(from)} to itself; what holds within a fabric stands on the fabric`,
+        () => `the link is from ${quote(from)} to itself; what holds within a fabric belongs to the fabric`,
       );
     }
     for (const [field, id] of [

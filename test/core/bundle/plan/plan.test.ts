@@ -93,7 +93,7 @@ describe('filters, each with what it leaves and the best there is', () => {
     expect(reasonOf(wants, [node('n1'), node('n2')], [nowhere])).toEqual({
       filter: 'pool',
       counts: [{ filter: 'pool', left: 0 }],
-      message: 'None of the 2 nodes stands in a tier of pool "p".',
+      message: 'None of the 2 nodes is in a tier of pool "p".',
     });
     expect(reasonOf(wants, []).message).toBe('There are no nodes to place it on.');
   });
@@ -250,7 +250,7 @@ describe('filters, each with what it leaves and the best there is', () => {
     ]);
   });
 
-  it('sameAz: no node that is left stands in the zone of the others', () => {
+  it('sameAz: no node that is left is in the zone of the others', () => {
     const jobs = [job('a'), job('b', {}, { separateFrom: ['a'] })];
     const strict = bundle(jobs, { intraReplicaPlacement: { sameAz: 'hard' } });
     const apart = [node('n1'), node('n2', {}, { zone: 'eu-north-1b' })];

@@ -263,19 +263,19 @@ describe('faults', () => {
   it.each([
     [
       { bundle: { jobs: [{ requirements: { requiredCapacity: 'much' } }] } },
-      'bundle.jobs[0].requirements.required_capacity: "much" stands where a number belongs, or "NaN", "Infinity" or "-Infinity".',
+      'bundle.jobs[0].requirements.required_capacity: "much" is given where a number is expected, or "NaN", "Infinity" or "-Infinity".',
     ],
     [
       { bundle: { jobs: [{ requirements: { requiredCapabilities: [{ name: 'x', count: 1.5 }] } }] } },
-      'bundle.jobs[0].requirements.required_capabilities[0].count: 1.5 stands where an int32 belongs, an integer from -2147483648 to 2147483647.',
+      'bundle.jobs[0].requirements.required_capabilities[0].count: 1.5 is given where an int32 is expected, an integer from -2147483648 to 2147483647.',
     ],
     [
       { bundle: { jobs: [{ requirements: { requiredCapabilities: [{ name: 'x', count: 2 ** 31 }] } }] } },
-      'bundle.jobs[0].requirements.required_capabilities[0].count: 2147483648 stands where an int32 belongs, an integer from -2147483648 to 2147483647.',
+      'bundle.jobs[0].requirements.required_capabilities[0].count: 2147483648 is given where an int32 is expected, an integer from -2147483648 to 2147483647.',
     ],
     [
       { bundle: { jobs: [{ launch: { legacy: { job: 7 } } }] } },
-      'bundle.jobs[0].launch.legacy.job: 7 stands where an object (Struct) belongs.',
+      'bundle.jobs[0].launch.legacy.job: 7 is given where an object (Struct) is expected.',
     ],
     [{ bundle: { job: [] } }, 'bundle.job: Bundle has no field "job"; did you mean "jobs"?'],
   ])('of the JSON itself are told by path too: %j', (request, fault) => {

@@ -440,7 +440,7 @@ describe('with scale-out', () => {
     expect(maxChainsWithScaleOut).toEqual(exactly(100));
   });
 
-  test('nodes on their way count, and are told apart', () => {
+  test('nodes on their way count, and are distinguished', () => {
     const pool = { gpu: { autoscaling: true, maxNodes: 4 } };
     const full = { nodes: freeNodes(8, [0]) };
     const before = grown({ types: [full], pools: pool }, 3, 8);

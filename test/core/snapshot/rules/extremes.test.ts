@@ -293,7 +293,7 @@ describe('very many of something', () => {
 });
 
 describe('awkward ids', () => {
-  it('are told apart where joining or normalising them would not', () => {
+  it('are distinguished where joining or normalising them would not', () => {
     const pairs = [
       ['a/b', 'c'],
       ['a', 'b/c'],

@@ -245,7 +245,7 @@ const POOLS: readonly RuleCase[] = [
     legal: typed({ purchaseModel: FLEX_START, maxRunDuration: { seconds: 1n } }),
     path: `${TYPE}.max_run_duration`,
     message:
-      'max_run_duration of node type "t" of pool "p" stands without the purchase model FLEX_START, whose nodes alone end by themselves',
+      'max_run_duration of node type "t" of pool "p" needs the purchase model FLEX_START, whose nodes alone end by themselves',
   },
 ];
 
@@ -343,7 +343,7 @@ const OCCUPANCY: readonly RuleCase[] = [
     },
     path: 'capacity_pools[0].node_types[1].in_use[0].allocations[0]',
     message:
-      'pod 0 of chain "c" of rank "r" of job "j" stands on node type "u" of pool "p", but its pod requirement names node type "t" of pool "p"; it must stand there',
+      'pod 0 of chain "c" of rank "r" of job "j" is on node type "u" of pool "p", but its pod requirement names node type "t" of pool "p"; it must be there',
   },
   {
     code: 'allocation_off_target',
@@ -364,7 +364,7 @@ const OCCUPANCY: readonly RuleCase[] = [
     },
     path: 'capacity_pools[1].node_types[0].in_use[0].allocations[0]',
     message:
-      'pod 0 of chain "c" of rank "r" of job "j" stands on node type "t" of pool "q", but its pod requirement names node type "t" of pool "p"; it must stand there',
+      'pod 0 of chain "c" of rank "r" of job "j" is on node type "t" of pool "q", but its pod requirement names node type "t" of pool "p"; it must be there',
   },
   {
     code: 'allocation_count_mismatch',
@@ -697,7 +697,7 @@ const JOBS: readonly RuleCase[] = [
     ),
     path: `${RANK}.chains[0].pods`,
     message:
-      'pod_index 1 stands twice in chain "c" of rank "r" of job "j", whose rank has 2 pod_requirements; give one PodState for each index from 0 to 1',
+      'pod_index 1 is given twice in chain "c" of rank "r" of job "j", whose rank has 2 pod_requirements; give one PodState for each index from 0 to 1',
   },
   {
     code: 'pod_states_incomplete',
@@ -816,7 +816,7 @@ const TOPOLOGY: readonly RuleCase[] = [
       topology: { fabrics: [{ id: 'f' }, { id: 'g' }], links: [{ fromFabricId: 'f', toFabricId: 'g' }] },
     },
     path: 'topology.links[0]',
-    message: 'the link is from "f" to itself; what holds within a fabric stands on the fabric',
+    message: 'the link is from "f" to itself; what holds within a fabric belongs to the fabric',
   },
   {
     code: 'duplicate_api_resource',
