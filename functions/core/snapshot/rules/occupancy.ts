@@ -147,7 +147,7 @@ function checkPlacement(
       occupancyRules.allocation_off_target,
       () => at.path,
       () =>
-        `pod ${podIndex} of ${chain.name} stands on ${nodeType.name}, but its pod requirement names ` +
+        `pod ${podIndex} of ${chain.name} is on ${nodeType.name}, but its pod requirement names ` +
         `${nodeTypeName(poolId, nodeTypeId)}; it must be there`,
     );
   }
