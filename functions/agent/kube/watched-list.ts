@@ -6,13 +6,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { pause } from '../../client/pause.ts';
 import { at, member, text } from '../mapping/json.ts';
 import type { KubeConnection } from './connection.ts';
+import { currentVersion, waitForCache } from './current-version.ts';
 import { KubeApiError, KubeConnectionError } from './errors.ts';
 import { listPath, type WatchedKind } from './kinds.ts';
 import { type Listing, listObjects } from './list.ts';
+import { isOlder } from './resource-version.ts';
 
 /** The server sends a bookmark a minute; one that is missed can be late, two are not. */
 export const SILENCE_MS = 150_000;
-/** A watch that was opened again has what it missed within this, or more than this is amiss. */
+/** What a server's cache has is on its way to the watches of it within this. */
 const SETTLE_MS = 1_000;
 /** A kind that is absent may be installed, or allowed, later. */
 const ABSENT_RETRY_MS = 300_000;
@@ -38,8 +40,8 @@ export class WatchedList<T> {
   #version = '';
   /** When the server last said something of this kind: all that was before is known. */
   #heardMs = 0;
-  #openedMs = 0;
-  #heardSinceOpen = false;
+  /** Whether the watch has everything that was there when it was opened: a server's cache may be behind its store. */
+  #caughtUp = false;
 
   constructor(connection: KubeConnection, kind: WatchedKind<T>, options: WatchedListOptions) {
     this.#connection = connection;
@@ -61,11 +63,7 @@ export class WatchedList<T> {
   isLive(nowMs: number): boolean {
     if (this.#state === 'absent') return true;
     const silenceMs = this.#options.silenceMs ?? SILENCE_MS;
-    return (
-      this.#state === 'watching' &&
-      nowMs - this.#heardMs <= silenceMs &&
-      (this.#heardSinceOpen || nowMs - this.#openedMs >= SETTLE_MS)
-    );
+    return this.#state === 'watching' && this.#caughtUp && nowMs - this.#heardMs <= silenceMs;
   }
 
   /** All that happened before this is in the facts. Of a kind that is absent nothing is missing. */
@@ -86,20 +84,22 @@ export class WatchedList<T> {
             continue;
           }
         }
-        failures = 0;
         await this.#watch(signal);
+        failures = 0;
         this.#options.onRestart(this.kind.resource, 'reconnect');
       } catch (error) {
         if (signal.aborted) return;
-        const heard = this.#heardSinceOpen;
+        const worked = this.#caughtUp;
         this.#state = 'broken';
-        if (error instanceof KubeApiError && (error.gone || error.absent)) {
+        const wentBack = error instanceof StoreWentBackError;
+        if (wentBack) this.#options.log(error.message);
+        if (wentBack || (error instanceof KubeApiError && (error.gone || error.absent))) {
           listed = false;
           this.#options.onRestart(this.kind.resource, 'relist');
-          if (error.gone) continue;
+          if (wentBack || error.gone) continue;
         } else this.#options.onRestart(this.kind.resource, 'reconnect');
-        failures = heard ? 1 : failures + 1;
-        // A server that was restored from a backup may never know the version that we ask for.
+        failures = worked ? 1 : failures + 1;
+        // A server may never know the version that we ask for.
         if (error instanceof KubeApiError && failures >= RELIST_AFTER) listed = false;
         if (failures === 1 || failures % 10 === 0)
           this.#options.log(`${this.kind.resource}: ${(error as Error).message}`);
@@ -128,8 +128,7 @@ export class WatchedList<T> {
     this.#resourceVersion = listing?.resourceVersion ?? '';
     this.#version = listing?.version ?? '';
     this.#heardMs = startedMs;
-    this.#openedMs = Date.now();
-    this.#heardSinceOpen = false;
+    this.#caughtUp = false;
     if (changed) this.#options.onChange();
     return listing !== undefined;
   }
@@ -146,12 +145,15 @@ export class WatchedList<T> {
     });
     if (this.kind.single !== undefined) query.set('fieldSelector', `metadata.name=${this.kind.single.name}`);
     const path = `${listPath(this.kind, this.#version)}?${query}`;
+    this.#caughtUp = false;
     const response = await this.#connection.open(path, { signal, idleMs: silenceMs });
     this.#state = 'watching';
-    this.#openedMs = Date.now();
-    this.#heardSinceOpen = false;
     let rest = '';
     response.setEncoding('utf8');
+    const over = new AbortController();
+    const catchingUp = this.#catchUp(AbortSignal.any([signal, over.signal])).catch((error: Error) => {
+      if (!over.signal.aborted) response.destroy(error);
+    });
     try {
       for await (const chunk of response) {
         const lines = (rest + (chunk as string)).split('\n');
@@ -159,12 +161,33 @@ export class WatchedList<T> {
         for (const line of lines) if (line !== '') this.#apply(JSON.parse(line), path);
       }
     } catch (cause) {
-      if (cause instanceof KubeApiError || signal.aborted) throw cause;
+      const known = [KubeApiError, KubeConnectionError, StoreWentBackError];
+      if (known.some((each) => cause instanceof each) || signal.aborted) throw cause;
       throw new KubeConnectionError('GET', path, cause);
     } finally {
+      over.abort();
       response.destroy();
+      await catchingUp;
     }
     this.#state = 'broken';
+  }
+
+  /**
+   * Until a watch has shown what the store held when it was opened, its facts may be those of
+   * before it broke. The store's version is that of a list, which is never of a cache; the watch has it
+   * once an event or a bookmark says so, or once the server's cache has, for most kinds change rarely.
+   */
+  async #catchUp(signal: AbortSignal): Promise<void> {
+    const askedMs = Date.now();
+    const current = await currentVersion(this.#connection, this.kind, this.#version, signal);
+    if (isOlder(current, this.#resourceVersion))
+      throw new StoreWentBackError(this.kind.resource, this.#resourceVersion, current);
+    if (isOlder(this.#resourceVersion, current)) {
+      await waitForCache(this.#connection, this.kind, this.#version, current, signal);
+      if (isOlder(this.#resourceVersion, current)) await pause(SETTLE_MS, signal);
+    }
+    this.#heardMs = Math.max(this.#heardMs, askedMs);
+    this.#caughtUp = true;
   }
 
   #apply(event: unknown, path: string): void {
@@ -179,9 +202,11 @@ export class WatchedList<T> {
         text(member(object, 'message')) ?? 'the watch failed',
       );
     }
+    const version = text(at(object, 'metadata', 'resourceVersion')) ?? this.#resourceVersion;
+    // Of a server that is behind what another one, or a list, has shown: nothing goes back to that.
+    if (isOlder(version, this.#resourceVersion)) return;
     this.#heardMs = Date.now();
-    this.#heardSinceOpen = true;
-    this.#resourceVersion = text(at(object, 'metadata', 'resourceVersion')) ?? this.#resourceVersion;
+    this.#resourceVersion = version;
     if (type === 'BOOKMARK') return;
     const key = keyOf(object);
     const before = this.#items.get(key);
@@ -192,6 +217,17 @@ export class WatchedList<T> {
       this.#items.set(key, fact);
       this.#options.onChange();
     }
+  }
+}
+
+/** What is stored is older than what was seen, as after a backup was restored: that is the state now. */
+class StoreWentBackError extends Error {
+  override readonly name = 'StoreWentBackError';
+
+  constructor(resource: string, seen: string, stored: string) {
+    super(
+      `${resource}: the API server's store is at version ${stored}, before ${seen}, which was seen; everything is listed again.`,
+    );
   }
 }
 

@@ -41,7 +41,7 @@ if (process.env.CONTROL_PLANE_FOLDER === undefined) {
 }
 
 async function measure(bin: string, folder: string): Promise<void> {
-  const played = await Scenario.start(bin, folder);
+  const played = await Scenario.start(bin, folder, { recorded: false });
   try {
     const { plane } = played;
     const started = performance.now();

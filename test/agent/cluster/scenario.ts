@@ -32,17 +32,23 @@ export class Scenario {
   readonly plane: ControlPlane;
   readonly service: Service;
   readonly client: Client;
-  /** What the agents push through. */
+  /** What the agents push through, unless nothing is recorded. */
   readonly relay: Relay;
-  readonly history: History;
+  readonly #history: History | undefined;
   readonly #folder: string;
   readonly agents: Program[] = [];
   readonly healthPorts: number[] = [];
 
-  private constructor(plane: ControlPlane, service: Service, relay: Relay, folder: string) {
+  private constructor(
+    plane: ControlPlane,
+    service: Service,
+    relay: Relay,
+    folder: string,
+    private readonly recorded: boolean,
+  ) {
     this.plane = plane;
     this.relay = relay;
-    this.history = History.start(plane.etcdUrl);
+    this.#history = recorded ? History.start(plane.etcdUrl) : undefined;
     this.service = service;
     this.#folder = folder;
     this.client = createClient({
@@ -52,12 +58,13 @@ export class Scenario {
     });
   }
 
-  static async start(bin: string, folder: string): Promise<Scenario> {
+  /** @param options.recorded whether every state of the cluster and every push is kept, which a large cluster has no memory for */
+  static async start(bin: string, folder: string, { recorded = true } = {}): Promise<Scenario> {
     const [port = 0] = await freePorts(1);
     const service = serviceIn(folder, port);
     service.program.start();
     const [plane] = await Promise.all([ControlPlane.start(bin, folder), service.ready()]);
-    const scenario = new Scenario(plane, service, await Relay.start(service.url), folder);
+    const scenario = new Scenario(plane, service, await Relay.start(service.url), folder, recorded);
     await scenario.#install();
     return scenario;
   }
@@ -128,7 +135,7 @@ export class Scenario {
       ...[
         'agent',
         '--url',
-        this.relay.url,
+        this.recorded ? this.relay.url : this.service.url,
         '--token-file',
         join(this.#folder, 'service-token'),
         '--cluster',
@@ -177,7 +184,8 @@ export class Scenario {
 
   /** Pushes that show a state which the cluster did not have, or go back to an earlier one. */
   untruths(pushes: readonly AcceptedPush[] = this.relay.accepted): readonly string[] {
-    return this.history.unexplained(
+    if (this.#history === undefined) throw new Error('Nothing was recorded.');
+    return this.#history.unexplained(
       pushes.map(({ atMs, snapshot }) => ({ atMs, free: JSON.stringify(freeOf(snapshot)) })),
       (state) => JSON.stringify(sorted(expectedOf(state))),
     );
@@ -218,7 +226,7 @@ export class Scenario {
   async stop(): Promise<void> {
     await Promise.all(this.agents.map(async (agent) => agent.stop()));
     this.relay.stop();
-    this.history.stop();
+    this.#history?.stop();
     await this.service.program.stop();
     await this.plane.stop();
   }
