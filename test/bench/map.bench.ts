@@ -81,6 +81,7 @@ async function compare(
 
   console.log(`\nGET /v1/map, ${CLUSTERS} clusters, Protobuf, ${encoding}`);
   const table = new Table({
+    style: PLAIN,
     head: ['', 'KB', 'req/s', 'to (b)', 'p50 ms', 'p99 ms', 'CPU ms/req', 'to (b)', 'MB'],
   });
   for (const row of rows) {
@@ -98,6 +99,9 @@ async function compare(
   }
   console.log(table.toString());
 }
+
+/** Benchmarks are read in files, where escape sequences hide the figures. */
+const PLAIN = { head: [], border: [] };
 
 /** A read of all heads alone, which is the part of DynamoDB Local in its row. */
 async function headsAlone(endpoint: string): Promise<void> {
@@ -117,6 +121,7 @@ async function headsAlone(endpoint: string): Promise<void> {
 /** At other sizes: the map with one cluster refreshed each time, a conditional GET and a sync that find nothing. */
 async function growth(): Promise<void> {
   const table = new Table({
+    style: PLAIN,
     head: [
       'clusters',
       'map KB',

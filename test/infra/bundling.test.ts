@@ -36,7 +36,7 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 548_000,
+  push: 550_000,
   map: 561_000,
   wait: 527_000,
   plan: 745_000,

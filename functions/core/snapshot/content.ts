@@ -23,15 +23,21 @@ export interface EncodedContent {
 /**
  * The name of a body. Both parts are length-prefixed (32 bits, big-endian), so that
  * no two pairs of cluster id and body run together into the same input.
+ *
+ * @param body whole, or in pieces that follow each other
  */
-export function contentIdOf(clusterId: string, body: Uint8Array): string {
+export function contentIdOf(clusterId: string, body: Uint8Array | readonly Uint8Array[]): string {
   const id = Buffer.from(clusterId, 'utf8');
-  return createHash('sha256').update(length(id)).update(id).update(length(body)).update(body).digest('hex');
+  const pieces = body instanceof Uint8Array ? [body] : body;
+  const hash = createHash('sha256').update(lengthPrefix(id.length)).update(id);
+  hash.update(lengthPrefix(pieces.reduce((sum, piece) => sum + piece.length, 0)));
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest('hex');
 }
 
-function length(bytes: Uint8Array): Buffer {
+function lengthPrefix(bytes: number): Buffer {
   const prefix = Buffer.alloc(4);
-  prefix.writeUInt32BE(bytes.length);
+  prefix.writeUInt32BE(bytes);
   return prefix;
 }
 

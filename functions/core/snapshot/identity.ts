@@ -18,8 +18,7 @@ export const MAX_IDENTITY_BYTES = 253;
 /** For people to read. */
 export const MAX_DISPLAY_NAME_BYTES = 128;
 
-export function identityOf(snapshot: ClusterResourceMap): Identity {
-  const { cluster } = snapshot;
+export function identityOf({ cluster }: Pick<ClusterResourceMap, 'cluster'>): Identity {
   return {
     displayName: cutUtf8(cluster?.displayName ?? '', MAX_DISPLAY_NAME_BYTES),
     provider: cutUtf8(cluster?.provider ?? '', MAX_IDENTITY_BYTES),

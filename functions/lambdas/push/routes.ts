@@ -5,6 +5,7 @@ import { SWEEPER_REASONS } from '../../core/membership.ts';
 import { quote } from '../../core/quote.ts';
 import { cutUtf8 } from '../../core/snapshot/identity.ts';
 import { checkSnapshot } from '../../core/snapshot/rules/index.ts';
+import { wireContentOf } from '../../core/snapshot/wire-content.ts';
 import { ClusterResourceMapSchema } from '../../gen/resourcemap/v1/resource_map_pb.ts';
 import {
   ClusterStatusSchema,
@@ -19,12 +20,13 @@ import { clusterStatus } from '../../http/cluster-status.ts';
 import { responseFormat } from '../../http/media-type.ts';
 import { observedAtMs, sendObserved } from '../../http/observed.ts';
 import { booleanParameter, refuseUnknownParameters } from '../../http/query.ts';
-import { readMessage } from '../../http/read-message.ts';
+import { readEncoded, readMessage } from '../../http/read-message.ts';
 import { respond } from '../../http/respond.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import { omitCluster, type Store } from '../../storage/commit.ts';
 import type { Decision } from '../../storage/decide.ts';
-import { publishSnapshot } from './publish.ts';
+import { KnownContents } from './known-contents.ts';
+import { type Published, publishKnownContent, publishSnapshot } from './publish.ts';
 import { RefusalRecorder } from './refusal-recorder.ts';
 
 export interface PushDeps {
@@ -54,6 +56,7 @@ export function pushRoutes(
   app: App,
   { store, telemetry, now, maxFutureSkewMs, omitAfterMs }: PushDeps,
 ): void {
+  const contents = new KnownContents();
   const recorder = new RefusalRecorder(store.heads.refusals, telemetry);
   app.put(SNAPSHOT_ROUTE, sendObserved(now), async (c, next) => {
     const clusterId = clusterIdOf(c, '/snapshot');
@@ -69,12 +72,23 @@ export function pushRoutes(
     const observed = observedAtMs(c, now());
     // Asked now, so that a client that takes neither format learns it before anything is written.
     responseFormat(c);
-    const snapshot = await readMessage(c, ClusterResourceMapSchema);
-    const published = await publishSnapshot(
-      store,
-      { clusterId, snapshot, allowJump, strict, maxFutureSkewMs, observedAtMs: observed },
-      now(),
-    );
+    const { bytes, format, decode } = await readEncoded(c, ClusterResourceMapSchema);
+    const wire = format === 'protobuf' ? wireContentOf(bytes) : undefined;
+    const known = wire === undefined ? undefined : contents.find(clusterId, wire);
+    const settings = { clusterId, allowJump, strict, maxFutureSkewMs, observedAtMs: observed };
+    let published: Published;
+    if (wire !== undefined && known !== undefined) {
+      published = await publishKnownContent(store, settings, { wire, known, decode }, now());
+    } else {
+      published = await publishSnapshot(
+        store,
+        { ...settings, snapshot: decode() },
+        now(),
+        (judged, content) => {
+          if (wire !== undefined) contents.remember(clusterId, wire, judged, content);
+        },
+      );
+    }
     const outcome = OUTCOMES[published.decision];
     telemetry.count('Pushes', 1, { outcome: PushOutcome[outcome] });
     if (omitAfterMs !== undefined)
@@ -85,7 +99,7 @@ export function pushRoutes(
       create(PushResultSchema, {
         outcome,
         clusterId,
-        logicalCounter: snapshot.logicalCounter,
+        logicalCounter: published.logicalCounter,
         highWaterMark: published.head.highWater,
         warnings: published.warnings.map((w) => create(FindingSchema, w)),
         omittedWarnings: published.omittedWarnings,

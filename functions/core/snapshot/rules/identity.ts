@@ -87,7 +87,7 @@ function checkLengths({ cluster }: ClusterResourceMap, out: FindingCollector): v
 
 /** Checks `collected_at`. */
 export function checkCollectedAt(
-  snapshot: ClusterResourceMap,
+  snapshot: Pick<ClusterResourceMap, 'collectedAt'>,
   context: RuleContext,
   out: FindingCollector,
 ): void {
@@ -125,7 +125,10 @@ export function checkCollectedAt(
 }
 
 /** Checks `logical_counter`. */
-export function checkCounter(snapshot: ClusterResourceMap, out: FindingCollector): void {
+export function checkCounter(
+  snapshot: Pick<ClusterResourceMap, 'logicalCounter'>,
+  out: FindingCollector,
+): void {
   const path = () => 'logical_counter';
   if (snapshot.logicalCounter === 0n) {
     out.report(

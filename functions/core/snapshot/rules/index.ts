@@ -23,7 +23,21 @@ export { mergeFindings } from './document-order.ts';
 export { clusterIdFault, pushedClusterIdFault } from './ids.ts';
 export { type Loss, lossBetween, lossFindings, NO_LOSS, standingLoss, warningsOf } from './loss.ts';
 export { type CapacityFacts, capacityFacts, checkNodeTypeSuccession } from './node-type-succession.ts';
-export { checkSuccession, type PreviousSnapshot } from './succession.ts';
+export { checkSuccession, type PreviousSnapshot, type SucceedingSnapshot } from './succession.ts';
+
+/**
+ * Checks the rules on what is new in every push: time and counter. All other rules depend on
+ * the content and the cluster's id alone, so what they found once holds for the same content.
+ */
+export function checkTimeAndCounter(
+  snapshot: Pick<ClusterResourceMap, 'collectedAt' | 'logicalCounter'>,
+  context: RuleContext,
+): Findings {
+  const out = new FindingCollector({ strict: context.strict, cap: context.maxFindings });
+  checkCollectedAt(snapshot, context, out);
+  checkCounter(snapshot, out);
+  return out.result();
+}
 
 /**
  * Checks every rule that one snapshot alone can break, in time linear in its size.

@@ -37,6 +37,9 @@ export interface PreviousSnapshot {
   readonly identity?: Pick<Identity, 'provider' | 'region' | 'site'> | undefined;
 }
 
+/** What of a snapshot the rules of succession need. */
+export type SucceedingSnapshot = Pick<ClusterResourceMap, 'cluster' | 'collectedAt' | 'logicalCounter'>;
+
 /**
  * Checks the rules that compare a snapshot with the cluster's head.
  *
@@ -45,7 +48,7 @@ export interface PreviousSnapshot {
  * {@link checkSnapshot} refuses may be asked about as well.
  */
 export function checkSuccession(
-  snapshot: ClusterResourceMap,
+  snapshot: SucceedingSnapshot,
   context: RuleContext,
   previous: PreviousSnapshot,
 ): Findings {
@@ -58,7 +61,7 @@ export function checkSuccession(
 }
 
 function checkSameIdentity(
-  snapshot: ClusterResourceMap,
+  snapshot: SucceedingSnapshot,
   previous: PreviousSnapshot,
   out: FindingCollector,
 ): void {
@@ -79,7 +82,7 @@ function checkSameIdentity(
 }
 
 function checkTimeGoesOn(
-  snapshot: ClusterResourceMap,
+  snapshot: SucceedingSnapshot,
   previous: PreviousSnapshot,
   out: FindingCollector,
 ): void {
@@ -96,7 +99,7 @@ function checkTimeGoesOn(
 }
 
 function checkCounterStep(
-  snapshot: ClusterResourceMap,
+  snapshot: SucceedingSnapshot,
   previous: PreviousSnapshot,
   out: FindingCollector,
 ): void {
