@@ -3,12 +3,54 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { build } from 'esbuild';
 import { MUTATIONS, type Mutation } from './mutations.ts';
 
+const HELP = `Usage: npm run simulate:mutations -- [options] [NAME]
+
+Switches off, one at a time, what the service's safety rests on, and has the simulation find it.
+
+  NAME         only the mutations with this in their name
+  --seeds N    seeds within which each must be found (150)
+  --list       prints the mutations and ends
+  --help       shows this help
+
+Exit codes: 0 all as the list says, 1 one was not found or found against its reason, 2 the options are wrong.`;
+
 const run = promisify(execFile);
-const SEEDS = Number(process.env.MUTATION_SEEDS ?? 150);
+const { seeds: SEEDS, only } = options();
+
+/** Ends the process where there is nothing to run. */
+function options(): { readonly seeds: number; readonly only: string | undefined } {
+  const refuse = (message: string): never => {
+    console.error(`${message}\n\n${HELP}`);
+    process.exit(2);
+  };
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        seeds: { type: 'string', default: '150' },
+        list: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    });
+    if (values.help === true || values.list === true) {
+      console.log(values.help === true ? HELP : MUTATIONS.map(({ name }) => name).join('\n'));
+      process.exit(0);
+    }
+    if (!/^[1-9]\d{0,6}$/.test(values.seeds))
+      refuse(`--seeds is ${JSON.stringify(values.seeds)}; it must be an integer from 1 to 9999999.`);
+    if (positionals.length > 1) refuse(`${positionals.length} names are given; give one, in quotes.`);
+    const [name] = positionals;
+    if (name !== undefined && !MUTATIONS.some((each) => each.name.includes(name)))
+      refuse(`No mutation has ${JSON.stringify(name)} in its name; --list prints them.`);
+    return { seeds: Number(values.seeds), only: name };
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
 
 /** The simulation with one place of the service changed, in one file. */
 async function bundle(mutation: Mutation | undefined, outfile: string): Promise<void> {
@@ -65,17 +107,10 @@ async function finds(
   return { found: false, text: `not within ${seeds} seeds` };
 }
 
-function chosen(only: string | undefined): readonly Mutation[] {
-  const found = MUTATIONS.filter(({ name }) => only === undefined || name.includes(only));
-  if (found.length === 0) throw new Error(`No mutation has ${JSON.stringify(only)} in its name.`);
-  return found;
-}
-
 const folder = await mkdtemp(join(tmpdir(), 'simulation-'));
 let wrong = 0;
 let judged = 0;
 try {
-  const only = process.argv[2];
   if (only === undefined) {
     // Without a mutation nothing may be found, or every mutation would be.
     const control = join(folder, 'control.mjs');
@@ -83,7 +118,7 @@ try {
     const { found, text } = await finds(control, SEEDS);
     if (found) throw new Error(`The code as it is fails: ${text}`);
   }
-  for (const mutation of chosen(only)) {
+  for (const mutation of MUTATIONS.filter(({ name }) => only === undefined || name.includes(only))) {
     const file = join(folder, 'mutant.mjs');
     await bundle(mutation, file);
     const { found, text } = await finds(file, SEEDS);
