@@ -20,6 +20,11 @@ export class ChangeSignal {
     return this.#changes;
   }
 
+  /** Responses that are held now. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** True once nobody is to wait any more, since the process is about to stop. */
   get ended(): boolean {
     return this.#ended;

@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { clockEtag } from '../../../functions/core/map/clock.ts';
 import { WHOLE_MAP } from '../../../functions/core/map/filter.ts';
 import { SyncRequestSchema, SyncResponseSchema } from '../../../functions/gen/resourcemap/v1/service_pb.ts';
@@ -26,6 +26,10 @@ interface Changed {
 function ids(answer: Changed): (string | undefined)[] {
   return answer.changed.map((each) => each.cluster?.clusterId);
 }
+
+/** Until a response is held, so that what comes next is what ends it. */
+const isHeld = ({ changes }: TestService): Promise<void> =>
+  vi.waitFor(() => expect(changes.waiting).toBe(1), { timeout: 10_000, interval: 5 });
 
 describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
   let store: TestStore;
@@ -164,7 +168,7 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
         { prefer: 'wait=20' },
       );
       const startedMs = performance.now();
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await isHeld(service);
       await service.client.push(clusterSnapshot('new', { counter: 6n, region: 'us-east-1' }));
       const response = await asked;
       expect(response.headers.get('preference-applied')).toBe('wait=20');
@@ -186,7 +190,7 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
       const { map } = (await stopping.client.map()) as { map: { vectorClock: Record<string, bigint> } };
       const clock = new Map(Object.entries(map.vectorClock));
       const held = stopping.client.sync({ clock, waitMs: 20_000 });
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await isHeld(stopping);
       stopping.changes.end();
       expect((await held).complete).toBe(true);
       await stopping.close();
@@ -195,7 +199,7 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
     it('holds GET /v1/map for whoever has the map, until it is another', async () => {
       const { etag } = await service.client.map();
       const asked = service.client.map({ ifNoneMatch: etag, waitMs: 20_000 });
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await isHeld(service);
       await service.client.push(clusterSnapshot('new', { counter: 7n, region: 'us-east-1' }));
       expect(await asked).toMatchObject({ kind: 'map', map: { vectorClock: { new: 7n } } });
       const { etag: now } = await service.client.map();
