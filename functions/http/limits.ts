@@ -133,3 +133,9 @@ export const MAX_ISSUER_RESPONSE_BYTES = 256 * 1024;
 
 /** Seconds after which a client whose issuer did not answer may try again: keys are not fetched before. */
 export const RETRY_ISSUER_S = 30;
+
+/** Clusters that one list may be limited to: more of them are a list without `limit`. */
+export const MAX_LISTED_CLUSTERS = 1_000;
+
+/** Characters that names of clusters are searched for: no name is longer. */
+export const MAX_SEARCH_LENGTH = 253;

@@ -5,9 +5,11 @@ import {
   fromJsonString,
   type MessageShape,
   toBinary,
+  toJson,
   toJsonString,
 } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { MalformedBodyError, ResourceMapError } from '../../core/errors.ts';
 import type { WireFormat } from '../../core/snapshot/decode.ts';
 import { clusterIdFault } from '../../core/snapshot/rules/ids.ts';
@@ -63,9 +65,14 @@ export const METHODS: Readonly<Record<string, Method>> = {
   GetMap: reads(true, GetMapRequestSchema, ({ filter }) => get('/v1/map', mapQuery(filter))),
   GetClock: reads(true, GetClockRequestSchema, ({ filter }) => get('/v1/map/clock', mapQuery(filter))),
   SyncMap: passes('/v1/map/sync'),
-  ListClusters: reads(true, ListClustersRequestSchema, ({ filter, states }) => {
+  ListClusters: reads(true, ListClustersRequestSchema, (message) => {
+    const { filter, states, conditions, search, changedSince, limit } = message;
     const query = mapQuery(filter);
     appendEnums(query, 'state', states, ClusterState);
+    append(query, 'condition', conditions);
+    if (search !== '') query.set('search', search);
+    if (changedSince !== undefined) query.set('changed_since', toJson(TimestampSchema, changedSince));
+    if (limit !== 0) query.set('limit', String(limit));
     return get('/v1/clusters', query);
   }),
   GetCluster: reads(true, GetClusterRequestSchema, ({ clusterId }) => get(clusterPath(clusterId))),

@@ -9,6 +9,7 @@ import { spliceClusterJson } from '../../core/map/splice-json.ts';
 import { spliceClusterProtobuf } from '../../core/map/splice-protobuf.ts';
 import { quote } from '../../core/quote.ts';
 import { nextCounter } from '../../core/snapshot/next-counter.ts';
+import { nanosOfMs, timestampOf } from '../../core/timestamp.ts';
 import {
   ClusterListSchema,
   type ClusterStatus,
@@ -29,44 +30,44 @@ import { highWaterOf } from '../../storage/decide.ts';
 import { ClusterNotFoundError } from '../../storage/errors.ts';
 import type { Head } from '../../storage/head.ts';
 import type { Refusal } from '../../storage/refusals.ts';
+import { CLUSTER_QUERY, clusterQueryOf, countsOf, type ListedCluster } from './cluster-query.ts';
 import type { MapDeps } from './deps.ts';
 import { filterOf, wantedForm } from './map-request.ts';
 import { standingWarnings } from './standing-warnings.ts';
 
 export function clusterRoutes(app: App, map: MapReader, { store, now, maxResponseBytes }: MapDeps): void {
   app.get('/v1/clusters', async (c) => {
-    const filter = filterOf(c, ['state']);
+    const filter = filterOf(c, ['state', ...CLUSTER_QUERY]);
     const inState = stateMatcher(c);
+    const { accepts, limit } = clusterQueryOf(c);
     const principal = c.get('principal');
-    const [all, refusals] = await Promise.all([map.allHeads(), store.heads.refusals.readAll()]);
-    const heads = narrow(all, filter, filterFacts).filter(inState);
+    const nowMs = now();
+    const [heads, refusals] = await Promise.all([map.allHeads(), store.heads.refusals.readAll()]);
     const refusalOf = new Map(refusals.map((refusal) => [refusal.clusterId, refusal]));
-    const known = new Set(all.map((head) => head.clusterId));
-    // In no state, and of their identity only the id is known.
-    const never = isAnyState(c)
-      ? narrow(
-          refusals.filter(({ clusterId }) => !known.has(clusterId)),
-          filter,
-          factsOfRefused,
-        )
-      : [];
-    const clusters = inIdOrder([
-      ...heads.map((head) => {
-        const { clusterId } = head;
-        return { clusterId, status: clusterStatus(head, refusalOf.get(clusterId), now()) };
-      }),
-      ...(await Promise.all(
-        never.map(async (refusal) => ({
-          clusterId: refusal.clusterId,
-          status: await statusWithoutHead(store, refusal, now()),
-        })),
-      )),
-    ])
-      .filter(({ clusterId }) => maySeeCluster(principal, clusterId))
-      .map(({ status }) => status);
-    return sendMessage(c, ClusterListSchema, create(ClusterListSchema, { clusters }), {
+    const known = new Set(heads.map((head) => head.clusterId));
+    const all: readonly ListedCluster[] = inIdOrder([
+      ...heads.map((head) => ({ clusterId: head.clusterId, head, refusal: refusalOf.get(head.clusterId) })),
+      // In no state, and of their identity only the id is known.
+      ...refusals
+        .filter(({ clusterId }) => !known.has(clusterId))
+        .map((refusal) => ({ clusterId: refusal.clusterId, head: undefined, refusal })),
+    ]).filter(({ clusterId }) => maySeeCluster(principal, clusterId));
+    const matching = narrow(all, filter, ({ clusterId, head }) =>
+      head === undefined ? factsOfRefused(clusterId) : filterFacts(head),
+    ).filter((each) => inState(each) && accepts(each, nowMs));
+    const clusters = await Promise.all(
+      matching.slice(0, limit).map(async ({ head, refusal }) => statusOf(store, head, refusal, nowMs)),
+    );
+    const list = create(ClusterListSchema, {
+      clusters: clusters.filter((status) => status !== undefined),
+      counts: countsOf(all, nowMs),
+      matching: matching.length,
+      asOf: timestampOf(nanosOfMs(nowMs)),
+    });
+    return sendMessage(c, ClusterListSchema, list, {
       maxBytes: maxResponseBytes,
-      remedy: 'narrow it with cluster, provider, region, site, accelerator_model or state',
+      remedy:
+        'narrow it with cluster, provider, region, site, accelerator_model, state, condition or search, or send limit',
     });
   });
 
@@ -129,8 +130,18 @@ async function statusWithoutHead({ heads }: Store, refusal: Refusal, nowMs: numb
     : refusedClusterStatus(refusal, highWaterOf(prior));
 }
 
+async function statusOf(
+  store: Store,
+  head: Head | undefined,
+  refusal: Refusal | undefined,
+  nowMs: number,
+): Promise<ClusterStatus | undefined> {
+  if (head !== undefined) return clusterStatus(head, refusal, nowMs);
+  return refusal && statusWithoutHead(store, refusal, nowMs);
+}
+
 /** @throws ResourceMapError `invalid_query` */
-function stateMatcher(c: Context): (head: Head) => boolean {
+function stateMatcher(c: Context): (cluster: ListedCluster) => boolean {
   const states = c.req.queries('state') ?? [];
   const unknown = states.find((state) => state !== 'included' && state !== 'omitted');
   if (unknown !== undefined) {
@@ -140,15 +151,12 @@ function stateMatcher(c: Context): (head: Head) => boolean {
       { field: 'state', value: unknown },
     );
   }
-  return ({ omission }) =>
-    states.length === 0 || states.includes(omission === undefined ? 'included' : 'omitted');
+  return ({ head }) =>
+    states.length === 0 ||
+    (head !== undefined && states.includes(head.omission === undefined ? 'included' : 'omitted'));
 }
 
-function isAnyState(c: Context): boolean {
-  return (c.req.queries('state') ?? []).length === 0;
-}
-
-function factsOfRefused({ clusterId }: Refusal): FilterFacts {
+function factsOfRefused(clusterId: string): FilterFacts {
   return {
     clusterId,
     provider: '',

@@ -1,4 +1,5 @@
 /** What the routes of the map take and answer, for the OpenAPI document. */
+import { CONDITIONS } from '../../core/map/condition.ts';
 import {
   ClusterResourceMapSchema,
   GlobalResourceMapSchema,
@@ -10,6 +11,7 @@ import {
   SyncResponseSchema,
   VectorClockSchema,
 } from '../../gen/resourcemap/v1/service_pb.ts';
+import { MAX_LISTED_CLUSTERS, MAX_SEARCH_LENGTH } from '../../http/limits.ts';
 import {
   LARGE_HEADERS,
   MESSAGE_HEADERS,
@@ -124,14 +126,40 @@ export const MAP_OPERATIONS = {
     tag: 'clusters',
     summary: 'List the clusters',
     description:
-      'The status of every cluster that is known, those out of the map too. An agent sees its own.',
+      'The status of every cluster that is known, those out of the map too. An agent sees its own. `counts` are of all ' +
+      'of them, whatever the list is narrowed to.',
     query: [
       ...MAP_FILTER,
       repeatable('state', 'Whether they are in the map.', { type: 'string', enum: ['included', 'omitted'] }),
+      repeatable(
+        'condition',
+        'What is to be looked at: in the map; stale (no push for three minutes, or collected more than ten minutes ago); ' +
+          'warned of; refused at the last push; out of the map.',
+        { type: 'string', enum: [...CONDITIONS] },
+      ),
+      {
+        name: 'search',
+        description: 'A part of the id, the display name, provider, region or site, in any case.',
+        schema: { type: 'string', maxLength: MAX_SEARCH_LENGTH },
+      },
+      {
+        name: 'changed_since',
+        description: 'Clusters of which the content, the state or the last refusal changed then or later.',
+        schema: { type: 'string', format: 'date-time' },
+      },
+      {
+        name: 'limit',
+        description: 'At most so many, the first by id; `matching` says how many there are.',
+        schema: { type: 'integer', minimum: 1, maximum: MAX_LISTED_CLUSTERS },
+      },
     ],
     headers: ['AcceptEncoding'],
     responses: {
-      200: { description: 'All of them.', body: ClusterListSchema, headers: LARGE_HEADERS },
+      200: {
+        description: 'All that match, or the first of them.',
+        body: ClusterListSchema,
+        headers: LARGE_HEADERS,
+      },
     },
     problems: ['map_too_large'],
   },

@@ -91,6 +91,11 @@ describe.each([
     expect(sync).toMatchObject({ complete: true, changed: [], refreshed: [] });
     const listed = await client.listClusters({ states: [ClusterState.INCLUDED] }, bearer(scheduler));
     expect(listed.clusters.map(({ cluster }) => cluster?.clusterId)).toEqual([CLUSTER]);
+    const later = await client.listClusters(
+      { conditions: ['included'], search: CLUSTER, limit: 1, changedSince: listed.asOf },
+      bearer(scheduler),
+    );
+    expect(later).toMatchObject({ clusters: [], matching: 0, counts: { included: 1 } });
     const fit = await client.fit(
       { shapes: [{ podRequirements: [{ acceleratorCount: 1000 }] }] },
       bearer(scheduler),

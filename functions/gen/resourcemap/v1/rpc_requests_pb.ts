@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Pool } from "../bundle/v1/pool_pb.ts";
 import { file_resourcemap_bundle_v1_pool } from "../bundle/v1/pool_pb.ts";
 import type { CapacityFilter, GroupKey } from "./capacity_pb.ts";
@@ -20,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file resourcemap/v1/rpc_requests.proto.
  */
 export const file_resourcemap_v1_rpc_requests: GenFile = /*@__PURE__*/
-  fileDesc("CiFyZXNvdXJjZW1hcC92MS9ycGNfcmVxdWVzdHMucHJvdG8SDnJlc291cmNlbWFwLnYxIjoKDUdldE1hcFJlcXVlc3QSKQoGZmlsdGVyGAEgASgLMhkucmVzb3VyY2VtYXAudjEuTWFwRmlsdGVyIjwKD0dldENsb2NrUmVxdWVzdBIpCgZmaWx0ZXIYASABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXIibgoTTGlzdENsdXN0ZXJzUmVxdWVzdBIpCgZmaWx0ZXIYASABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXISLAoGc3RhdGVzGAIgAygOMhwucmVzb3VyY2VtYXAudjEuQ2x1c3RlclN0YXRlIicKEUdldENsdXN0ZXJSZXF1ZXN0EhIKCmNsdXN0ZXJfaWQYASABKAkiKAoSR2V0U25hcHNob3RSZXF1ZXN0EhIKCmNsdXN0ZXJfaWQYASABKAkibwoTUHVzaFNuYXBzaG90UmVxdWVzdBI0CghzbmFwc2hvdBgBIAEoCzIiLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJSZXNvdXJjZU1hcBISCgphbGxvd19qdW1wGAIgASgIEg4KBnN0cmljdBgDIAEoCCJPChdWYWxpZGF0ZVNuYXBzaG90UmVxdWVzdBI0CghzbmFwc2hvdBgBIAEoCzIiLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJSZXNvdXJjZU1hcCI4ChJPbWl0Q2x1c3RlclJlcXVlc3QSEgoKY2x1c3Rlcl9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkihwEKEkdldENhcGFjaXR5UmVxdWVzdBIuCgZmaWx0ZXIYASABKAsyHi5yZXNvdXJjZW1hcC52MS5DYXBhY2l0eUZpbHRlchIqCghncm91cF9ieRgCIAMoDjIYLnJlc291cmNlbWFwLnYxLkdyb3VwS2V5EhUKDWlnbm9yZV9jbGFpbXMYAyABKAgiEgoQTGlzdFBvb2xzUmVxdWVzdCIjCg5HZXRQb29sUmVxdWVzdBIRCglwb29sX25hbWUYASABKAkiSQoOUHV0UG9vbFJlcXVlc3QSKQoEcG9vbBgBIAEoCzIbLnJlc291cmNlbWFwLmJ1bmRsZS52MS5Qb29sEgwKBGV0YWcYAiABKAkiNAoRRGVsZXRlUG9vbFJlcXVlc3QSEQoJcG9vbF9uYW1lGAEgASgJEgwKBGV0YWcYAiABKAkiFAoSRGVsZXRlUG9vbFJlc3BvbnNlIoYCCgdQcm9ibGVtEgwKBGNvZGUYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIcCg9oaWdoX3dhdGVyX21hcmsYAyABKARIAIgBARIpCghmaW5kaW5ncxgEIAMoCzIXLnJlc291cmNlbWFwLnYxLkZpbmRpbmcSGAoQb21pdHRlZF9maW5kaW5ncxgFIAEoDRINCgVmaWVsZBgGIAEoCRINCgV2YWx1ZRgHIAEoCRIPCgduZWFyZXN0GAggAygJEhIKBWxpbWl0GAkgASgESAGIAQESFQoNYWxsb3dlZF9yb2xlcxgKIAMoCUISChBfaGlnaF93YXRlcl9tYXJrQggKBl9saW1pdEJBCg5yZXNvdXJjZW1hcC52MVABWhxyZXNvdXJjZW1hcC92MTtyZXNvdXJjZW1hcHYxqgIOUmVzb3VyY2VNYXAuVjFiBnByb3RvMw", [file_resourcemap_bundle_v1_pool, file_resourcemap_v1_capacity, file_resourcemap_v1_resource_map, file_resourcemap_v1_service]);
+  fileDesc("CiFyZXNvdXJjZW1hcC92MS9ycGNfcmVxdWVzdHMucHJvdG8SDnJlc291cmNlbWFwLnYxIjoKDUdldE1hcFJlcXVlc3QSKQoGZmlsdGVyGAEgASgLMhkucmVzb3VyY2VtYXAudjEuTWFwRmlsdGVyIjwKD0dldENsb2NrUmVxdWVzdBIpCgZmaWx0ZXIYASABKAsyGS5yZXNvdXJjZW1hcC52MS5NYXBGaWx0ZXIi1AEKE0xpc3RDbHVzdGVyc1JlcXVlc3QSKQoGZmlsdGVyGAEgASgLMhkucmVzb3VyY2VtYXAudjEuTWFwRmlsdGVyEiwKBnN0YXRlcxgCIAMoDjIcLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJTdGF0ZRISCgpjb25kaXRpb25zGAMgAygJEg4KBnNlYXJjaBgEIAEoCRIxCg1jaGFuZ2VkX3NpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVsaW1pdBgGIAEoDSInChFHZXRDbHVzdGVyUmVxdWVzdBISCgpjbHVzdGVyX2lkGAEgASgJIigKEkdldFNuYXBzaG90UmVxdWVzdBISCgpjbHVzdGVyX2lkGAEgASgJIm8KE1B1c2hTbmFwc2hvdFJlcXVlc3QSNAoIc25hcHNob3QYASABKAsyIi5yZXNvdXJjZW1hcC52MS5DbHVzdGVyUmVzb3VyY2VNYXASEgoKYWxsb3dfanVtcBgCIAEoCBIOCgZzdHJpY3QYAyABKAgiTwoXVmFsaWRhdGVTbmFwc2hvdFJlcXVlc3QSNAoIc25hcHNob3QYASABKAsyIi5yZXNvdXJjZW1hcC52MS5DbHVzdGVyUmVzb3VyY2VNYXAiOAoST21pdENsdXN0ZXJSZXF1ZXN0EhIKCmNsdXN0ZXJfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIocBChJHZXRDYXBhY2l0eVJlcXVlc3QSLgoGZmlsdGVyGAEgASgLMh4ucmVzb3VyY2VtYXAudjEuQ2FwYWNpdHlGaWx0ZXISKgoIZ3JvdXBfYnkYAiADKA4yGC5yZXNvdXJjZW1hcC52MS5Hcm91cEtleRIVCg1pZ25vcmVfY2xhaW1zGAMgASgIIhIKEExpc3RQb29sc1JlcXVlc3QiIwoOR2V0UG9vbFJlcXVlc3QSEQoJcG9vbF9uYW1lGAEgASgJIkkKDlB1dFBvb2xSZXF1ZXN0EikKBHBvb2wYASABKAsyGy5yZXNvdXJjZW1hcC5idW5kbGUudjEuUG9vbBIMCgRldGFnGAIgASgJIjQKEURlbGV0ZVBvb2xSZXF1ZXN0EhEKCXBvb2xfbmFtZRgBIAEoCRIMCgRldGFnGAIgASgJIhQKEkRlbGV0ZVBvb2xSZXNwb25zZSKGAgoHUHJvYmxlbRIMCgRjb2RlGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSHAoPaGlnaF93YXRlcl9tYXJrGAMgASgESACIAQESKQoIZmluZGluZ3MYBCADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfZmluZGluZ3MYBSABKA0SDQoFZmllbGQYBiABKAkSDQoFdmFsdWUYByABKAkSDwoHbmVhcmVzdBgIIAMoCRISCgVsaW1pdBgJIAEoBEgBiAEBEhUKDWFsbG93ZWRfcm9sZXMYCiADKAlCEgoQX2hpZ2hfd2F0ZXJfbWFya0IICgZfbGltaXRCQQoOcmVzb3VyY2VtYXAudjFQAVoccmVzb3VyY2VtYXAvdjE7cmVzb3VyY2VtYXB2MaoCDlJlc291cmNlTWFwLlYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_resourcemap_bundle_v1_pool, file_resourcemap_v1_capacity, file_resourcemap_v1_resource_map, file_resourcemap_v1_service]);
 
 /**
  * @generated from message resourcemap.v1.GetMapRequest
@@ -71,6 +73,34 @@ export type ListClustersRequest = Message<"resourcemap.v1.ListClustersRequest"> 
    * @generated from field: repeated resourcemap.v1.ClusterState states = 2;
    */
   states: ClusterState[];
+
+  /**
+   * "included", "stale", "warned", "refused" or "out"; values are alternatives.
+   *
+   * @generated from field: repeated string conditions = 3;
+   */
+  conditions: string[];
+
+  /**
+   * A part of the id, the display name, provider, region or site, in any case.
+   *
+   * @generated from field: string search = 4;
+   */
+  search: string;
+
+  /**
+   * Clusters of which the content, the state or the last refusal changed at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp changed_since = 5;
+   */
+  changedSince?: Timestamp | undefined;
+
+  /**
+   * At most so many, up to 1,000. 0: all of them.
+   *
+   * @generated from field: uint32 limit = 6;
+   */
+  limit: number;
 };
 
 /**

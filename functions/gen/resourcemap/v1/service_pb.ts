@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file resourcemap/v1/service.proto.
  */
 export const file_resourcemap_v1_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxyZXNvdXJjZW1hcC92MS9zZXJ2aWNlLnByb3RvEg5yZXNvdXJjZW1hcC52MSJICgdGaW5kaW5nEgwKBGNvZGUYASABKAkSEAoIc2V2ZXJpdHkYAiABKAkSDAoEcGF0aBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIsUBCgpQdXNoUmVzdWx0EiwKB291dGNvbWUYASABKA4yGy5yZXNvdXJjZW1hcC52MS5QdXNoT3V0Y29tZRISCgpjbHVzdGVyX2lkGAIgASgJEhcKD2xvZ2ljYWxfY291bnRlchgDIAEoBBIXCg9oaWdoX3dhdGVyX21hcmsYBCABKAQSKQoId2FybmluZ3MYBSADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfd2FybmluZ3MYBiABKA0iZAoOVmFsaWRhdGVSZXN1bHQSDQoFdmFsaWQYASABKAgSKQoIZmluZGluZ3MYAiADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfZmluZGluZ3MYAyABKA0iUwoQQWNjZWxlcmF0b3JDb3VudBINCgVtb2RlbBgBIAEoCRINCgV0b3RhbBgCIAEoBBIMCgRmcmVlGAMgASgEEhMKC3VuYXZhaWxhYmxlGAQgASgEIqcFCg1DbHVzdGVyU3RhdHVzEjAKB2NsdXN0ZXIYASABKAsyHy5yZXNvdXJjZW1hcC52MS5DbHVzdGVySWRlbnRpdHkSKwoFc3RhdGUYAiABKA4yHC5yZXNvdXJjZW1hcC52MS5DbHVzdGVyU3RhdGUSFgoOb21pdHRlZF9yZWFzb24YAyABKAkSLgoKb21pdHRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPaGlnaF93YXRlcl9tYXJrGAUgASgEEjAKDGNvbGxlY3RlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVjZWl2ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKA2FnZRgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIdChVjb250ZW50X3NpbmNlX2NvdW50ZXIYCSABKAQSMQoNY29udGVudF9zaW5jZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoMYWNjZWxlcmF0b3JzGAsgAygLMiAucmVzb3VyY2VtYXAudjEuQWNjZWxlcmF0b3JDb3VudBIiChpvbWl0dGVkX2FjY2VsZXJhdG9yX21vZGVscxgMIAEoDRIVCg13YXJuaW5nX2NvdW50GA0gASgNEikKCHdhcm5pbmdzGA4gAygLMhcucmVzb3VyY2VtYXAudjEuRmluZGluZxISCgpib2R5X2J5dGVzGA8gASgEEhQKDHN0b3JlZF9ieXRlcxgQIAEoBBIxCgxsYXN0X3JlZnVzYWwYESABKAsyGy5yZXNvdXJjZW1hcC52MS5SZWZ1c2VkUHVzaCJjCgtSZWZ1c2VkUHVzaBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEg0KBWNvdW50GAQgASgNIj4KC0NsdXN0ZXJMaXN0Ei8KCGNsdXN0ZXJzGAEgAygLMh0ucmVzb3VyY2VtYXAudjEuQ2x1c3RlclN0YXR1cyKFAQoLVmVjdG9yQ2xvY2sSQgoMdmVjdG9yX2Nsb2NrGAEgAygLMiwucmVzb3VyY2VtYXAudjEuVmVjdG9yQ2xvY2suVmVjdG9yQ2xvY2tFbnRyeRoyChBWZWN0b3JDbG9ja0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiZwoJTWFwRmlsdGVyEg8KB2NsdXN0ZXIYASADKAkSEAoIcHJvdmlkZXIYAiADKAkSDgoGcmVnaW9uGAMgAygJEgwKBHNpdGUYBCADKAkSGQoRYWNjZWxlcmF0b3JfbW9kZWwYBSADKAkiwwEKC1N5bmNSZXF1ZXN0EkIKDHZlY3Rvcl9jbG9jaxgBIAMoCzIsLnJlc291cmNlbWFwLnYxLlN5bmNSZXF1ZXN0LlZlY3RvckNsb2NrRW50cnkSEQoJbWF4X2J5dGVzGAIgASgEEikKBmZpbHRlchgDIAEoCzIZLnJlc291cmNlbWFwLnYxLk1hcEZpbHRlchoyChBWZWN0b3JDbG9ja0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBDoCOAEiqQEKDFN5bmNSZXNwb25zZRIzCgdjaGFuZ2VkGAEgAygLMiIucmVzb3VyY2VtYXAudjEuQ2x1c3RlclJlc291cmNlTWFwEjMKCXJlZnJlc2hlZBgCIAMoCzIgLnJlc291cmNlbWFwLnYxLlJlZnJlc2hlZENsdXN0ZXISDwoHb21pdHRlZBgDIAMoCRIQCghjb21wbGV0ZRgEIAEoCBIMCgRldGFnGAUgASgJInEKEFJlZnJlc2hlZENsdXN0ZXISEgoKY2x1c3Rlcl9pZBgBIAEoCRIwCgxjb2xsZWN0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2xvZ2ljYWxfY291bnRlchgDIAEoBCqHAQoLUHVzaE91dGNvbWUSHAoYUFVTSF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGgoWUFVTSF9PVVRDT01FX1BVQkxJU0hFRBABEhoKFlBVU0hfT1VUQ09NRV9SRUZSRVNIRUQQAhIiCh5QVVNIX09VVENPTUVfQUxSRUFEWV9QVUJMSVNIRUQQAypkCgxDbHVzdGVyU3RhdGUSHQoZQ0xVU1RFUl9TVEFURV9VTlNQRUNJRklFRBAAEhoKFkNMVVNURVJfU1RBVEVfSU5DTFVERUQQARIZChVDTFVTVEVSX1NUQVRFX09NSVRURUQQAkJBCg5yZXNvdXJjZW1hcC52MVABWhxyZXNvdXJjZW1hcC92MTtyZXNvdXJjZW1hcHYxqgIOUmVzb3VyY2VNYXAuVjFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_resourcemap_v1_resource_map]);
+  fileDesc("ChxyZXNvdXJjZW1hcC92MS9zZXJ2aWNlLnByb3RvEg5yZXNvdXJjZW1hcC52MSJICgdGaW5kaW5nEgwKBGNvZGUYASABKAkSEAoIc2V2ZXJpdHkYAiABKAkSDAoEcGF0aBgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIsUBCgpQdXNoUmVzdWx0EiwKB291dGNvbWUYASABKA4yGy5yZXNvdXJjZW1hcC52MS5QdXNoT3V0Y29tZRISCgpjbHVzdGVyX2lkGAIgASgJEhcKD2xvZ2ljYWxfY291bnRlchgDIAEoBBIXCg9oaWdoX3dhdGVyX21hcmsYBCABKAQSKQoId2FybmluZ3MYBSADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfd2FybmluZ3MYBiABKA0iZAoOVmFsaWRhdGVSZXN1bHQSDQoFdmFsaWQYASABKAgSKQoIZmluZGluZ3MYAiADKAsyFy5yZXNvdXJjZW1hcC52MS5GaW5kaW5nEhgKEG9taXR0ZWRfZmluZGluZ3MYAyABKA0iUwoQQWNjZWxlcmF0b3JDb3VudBINCgVtb2RlbBgBIAEoCRINCgV0b3RhbBgCIAEoBBIMCgRmcmVlGAMgASgEEhMKC3VuYXZhaWxhYmxlGAQgASgEIqcFCg1DbHVzdGVyU3RhdHVzEjAKB2NsdXN0ZXIYASABKAsyHy5yZXNvdXJjZW1hcC52MS5DbHVzdGVySWRlbnRpdHkSKwoFc3RhdGUYAiABKA4yHC5yZXNvdXJjZW1hcC52MS5DbHVzdGVyU3RhdGUSFgoOb21pdHRlZF9yZWFzb24YAyABKAkSLgoKb21pdHRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPaGlnaF93YXRlcl9tYXJrGAUgASgEEjAKDGNvbGxlY3RlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLcmVjZWl2ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKA2FnZRgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIdChVjb250ZW50X3NpbmNlX2NvdW50ZXIYCSABKAQSMQoNY29udGVudF9zaW5jZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoMYWNjZWxlcmF0b3JzGAsgAygLMiAucmVzb3VyY2VtYXAudjEuQWNjZWxlcmF0b3JDb3VudBIiChpvbWl0dGVkX2FjY2VsZXJhdG9yX21vZGVscxgMIAEoDRIVCg13YXJuaW5nX2NvdW50GA0gASgNEikKCHdhcm5pbmdzGA4gAygLMhcucmVzb3VyY2VtYXAudjEuRmluZGluZxISCgpib2R5X2J5dGVzGA8gASgEEhQKDHN0b3JlZF9ieXRlcxgQIAEoBBIxCgxsYXN0X3JlZnVzYWwYESABKAsyGy5yZXNvdXJjZW1hcC52MS5SZWZ1c2VkUHVzaCJjCgtSZWZ1c2VkUHVzaBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEY29kZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEg0KBWNvdW50GAQgASgNIqoBCgtDbHVzdGVyTGlzdBIvCghjbHVzdGVycxgBIAMoCzIdLnJlc291cmNlbWFwLnYxLkNsdXN0ZXJTdGF0dXMSLQoGY291bnRzGAIgASgLMh0ucmVzb3VyY2VtYXAudjEuQ2x1c3RlckNvdW50cxIQCghtYXRjaGluZxgDIAEoDRIpCgVhc19vZhgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiawoNQ2x1c3RlckNvdW50cxILCgNhbGwYASABKA0SEAoIaW5jbHVkZWQYAiABKA0SDQoFc3RhbGUYAyABKA0SDgoGd2FybmVkGAQgASgNEg8KB3JlZnVzZWQYBSABKA0SCwoDb3V0GAYgASgNIoUBCgtWZWN0b3JDbG9jaxJCCgx2ZWN0b3JfY2xvY2sYASADKAsyLC5yZXNvdXJjZW1hcC52MS5WZWN0b3JDbG9jay5WZWN0b3JDbG9ja0VudHJ5GjIKEFZlY3RvckNsb2NrRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASJnCglNYXBGaWx0ZXISDwoHY2x1c3RlchgBIAMoCRIQCghwcm92aWRlchgCIAMoCRIOCgZyZWdpb24YAyADKAkSDAoEc2l0ZRgEIAMoCRIZChFhY2NlbGVyYXRvcl9tb2RlbBgFIAMoCSLDAQoLU3luY1JlcXVlc3QSQgoMdmVjdG9yX2Nsb2NrGAEgAygLMiwucmVzb3VyY2VtYXAudjEuU3luY1JlcXVlc3QuVmVjdG9yQ2xvY2tFbnRyeRIRCgltYXhfYnl0ZXMYAiABKAQSKQoGZmlsdGVyGAMgASgLMhkucmVzb3VyY2VtYXAudjEuTWFwRmlsdGVyGjIKEFZlY3RvckNsb2NrRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4ASKpAQoMU3luY1Jlc3BvbnNlEjMKB2NoYW5nZWQYASADKAsyIi5yZXNvdXJjZW1hcC52MS5DbHVzdGVyUmVzb3VyY2VNYXASMwoJcmVmcmVzaGVkGAIgAygLMiAucmVzb3VyY2VtYXAudjEuUmVmcmVzaGVkQ2x1c3RlchIPCgdvbWl0dGVkGAMgAygJEhAKCGNvbXBsZXRlGAQgASgIEgwKBGV0YWcYBSABKAkicQoQUmVmcmVzaGVkQ2x1c3RlchISCgpjbHVzdGVyX2lkGAEgASgJEjAKDGNvbGxlY3RlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPbG9naWNhbF9jb3VudGVyGAMgASgEKocBCgtQdXNoT3V0Y29tZRIcChhQVVNIX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZQVVNIX09VVENPTUVfUFVCTElTSEVEEAESGgoWUFVTSF9PVVRDT01FX1JFRlJFU0hFRBACEiIKHlBVU0hfT1VUQ09NRV9BTFJFQURZX1BVQkxJU0hFRBADKmQKDENsdXN0ZXJTdGF0ZRIdChlDTFVTVEVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWQ0xVU1RFUl9TVEFURV9JTkNMVURFRBABEhkKFUNMVVNURVJfU1RBVEVfT01JVFRFRBACQkEKDnJlc291cmNlbWFwLnYxUAFaHHJlc291cmNlbWFwL3YxO3Jlc291cmNlbWFwdjGqAg5SZXNvdXJjZU1hcC5WMWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_resourcemap_v1_resource_map]);
 
 /**
  * One broken rule, or one thing worth a look.
@@ -345,9 +345,32 @@ export const RefusedPushSchema: GenMessage<RefusedPush> = /*@__PURE__*/
  */
 export type ClusterList = Message<"resourcemap.v1.ClusterList"> & {
   /**
+   * In order of id, as many as the request allows.
+   *
    * @generated from field: repeated resourcemap.v1.ClusterStatus clusters = 1;
    */
   clusters: ClusterStatus[];
+
+  /**
+   * Of all clusters that the caller may see, whatever the request narrows the list to.
+   *
+   * @generated from field: resourcemap.v1.ClusterCounts counts = 2;
+   */
+  counts?: ClusterCounts | undefined;
+
+  /**
+   * Clusters that the request matches, listed or not.
+   *
+   * @generated from field: uint32 matching = 3;
+   */
+  matching: number;
+
+  /**
+   * The time of the list by the service's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 4;
+   */
+  asOf?: Timestamp | undefined;
 };
 
 /**
@@ -356,6 +379,60 @@ export type ClusterList = Message<"resourcemap.v1.ClusterList"> & {
  */
 export const ClusterListSchema: GenMessage<ClusterList> = /*@__PURE__*/
   messageDesc(file_resourcemap_v1_service, 6);
+
+/**
+ * Clusters under each condition; one may be under several.
+ *
+ * @generated from message resourcemap.v1.ClusterCounts
+ */
+export type ClusterCounts = Message<"resourcemap.v1.ClusterCounts"> & {
+  /**
+   * @generated from field: uint32 all = 1;
+   */
+  all: number;
+
+  /**
+   * In the map.
+   *
+   * @generated from field: uint32 included = 2;
+   */
+  included: number;
+
+  /**
+   * In the map without a push for three minutes, or collected more than ten minutes ago.
+   *
+   * @generated from field: uint32 stale = 3;
+   */
+  stale: number;
+
+  /**
+   * In the map with a snapshot that the service warned of.
+   *
+   * @generated from field: uint32 warned = 4;
+   */
+  warned: number;
+
+  /**
+   * Of which the last push was refused.
+   *
+   * @generated from field: uint32 refused = 5;
+   */
+  refused: number;
+
+  /**
+   * Not in the map: what they have is unknown.
+   *
+   * @generated from field: uint32 out = 6;
+   */
+  out: number;
+};
+
+/**
+ * Describes the message resourcemap.v1.ClusterCounts.
+ * Use `create(ClusterCountsSchema)` to create a new message.
+ */
+export const ClusterCountsSchema: GenMessage<ClusterCounts> = /*@__PURE__*/
+  messageDesc(file_resourcemap_v1_service, 7);
 
 /**
  * @generated from message resourcemap.v1.VectorClock
@@ -372,7 +449,7 @@ export type VectorClock = Message<"resourcemap.v1.VectorClock"> & {
  * Use `create(VectorClockSchema)` to create a new message.
  */
 export const VectorClockSchema: GenMessage<VectorClock> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 7);
+  messageDesc(file_resourcemap_v1_service, 8);
 
 /**
  * Narrows the map. Values of one field are alternatives, fields are conditions that
@@ -412,7 +489,7 @@ export type MapFilter = Message<"resourcemap.v1.MapFilter"> & {
  * Use `create(MapFilterSchema)` to create a new message.
  */
 export const MapFilterSchema: GenMessage<MapFilter> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 8);
+  messageDesc(file_resourcemap_v1_service, 9);
 
 /**
  * Asks what changed since the caller's clock.
@@ -443,7 +520,7 @@ export type SyncRequest = Message<"resourcemap.v1.SyncRequest"> & {
  * Use `create(SyncRequestSchema)` to create a new message.
  */
 export const SyncRequestSchema: GenMessage<SyncRequest> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 9);
+  messageDesc(file_resourcemap_v1_service, 10);
 
 /**
  * @generated from message resourcemap.v1.SyncResponse
@@ -491,7 +568,7 @@ export type SyncResponse = Message<"resourcemap.v1.SyncResponse"> & {
  * Use `create(SyncResponseSchema)` to create a new message.
  */
 export const SyncResponseSchema: GenMessage<SyncResponse> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 10);
+  messageDesc(file_resourcemap_v1_service, 11);
 
 /**
  * @generated from message resourcemap.v1.RefreshedCluster
@@ -518,7 +595,7 @@ export type RefreshedCluster = Message<"resourcemap.v1.RefreshedCluster"> & {
  * Use `create(RefreshedClusterSchema)` to create a new message.
  */
 export const RefreshedClusterSchema: GenMessage<RefreshedCluster> = /*@__PURE__*/
-  messageDesc(file_resourcemap_v1_service, 11);
+  messageDesc(file_resourcemap_v1_service, 12);
 
 /**
  * @generated from enum resourcemap.v1.PushOutcome
