@@ -9,6 +9,7 @@ import { IssuerKeys } from './issuer-keys.ts';
 import type { Caller } from './principal.ts';
 import { TOKEN_PREFIX, tokenDigest } from './static-token.ts';
 import { matchesAttribute } from './token-attributes.ts';
+import { unverifiedToken } from './unverified-token.ts';
 import { type ClaimedIdentity, claimedIdentity, verifyJwt } from './verify-jwt.ts';
 
 /** For which a registration or token is not read again: one that is removed is good for as long. */
@@ -94,10 +95,8 @@ export class Authenticator {
     }
     const byAttribute = await this.#byAttribute(token, claimed);
     if (byAttribute !== undefined) return byAttribute;
-    throw new ResourceMapError(
-      'invalid_token',
-      `No registration is for the issuer ${quote(issuer)}, the audience ${audiences.map(quote).join(' or ')} and the subject ${quote(subject)}; ` +
-        'an admin can add one (rmap trust add).',
+    throw unverifiedToken(
+      `No registration is for the issuer ${quote(issuer)}, the audience ${audiences.map(quote).join(' or ')} and the subject ${quote(subject)}.`,
     );
   }
 

@@ -5,6 +5,7 @@ import { quote } from '../core/quote.ts';
 import type { KeySource } from '../core/registration.ts';
 import { MAX_AUDIENCES } from '../http/limits.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
+import { unverifiedToken } from './unverified-token.ts';
 
 /**
  * Signatures that are taken. All have a private and a public key: with a shared secret
@@ -92,11 +93,15 @@ export async function verifyJwt(
     return payload;
   } catch (error) {
     if (error instanceof ResourceMapError) throw error;
-    throw invalid(faultOf(error, token, now), error);
+    const fault = verifiedFaultOf(error, token, now);
+    throw fault === undefined
+      ? unverifiedToken(`${unverifiedFaultOf(error, token)}.`, error)
+      : invalid(fault, error);
   }
 }
 
-function faultOf(error: unknown, token: string, now: Date): string {
+/** What is wrong with a token whose signature is its issuer's: its claims are checked after that. */
+function verifiedFaultOf(error: unknown, token: string, now: Date): string | undefined {
   const { exp, iat, nbf } = decodeJwt(token);
   const clock = `the clock of this service says ${now.toISOString()}`;
   if (error instanceof errors.JWTExpired && error.claim === 'iat') {
@@ -109,6 +114,10 @@ function faultOf(error: unknown, token: string, now: Date): string {
     }
     return `The token's claim ${quote(error.claim)} is missing or not what it must be`;
   }
+  return undefined;
+}
+
+function unverifiedFaultOf(error: unknown, token: string): string {
   if (error instanceof errors.JWKSNoMatchingKey) {
     const { kid } = decodeProtectedHeader(token);
     return `The issuer has no key ${kid === undefined ? 'for the token, which names none (kid)' : quote(kid)}`;

@@ -6,6 +6,7 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requestId } from 'hono/request-id';
 import type { Principal } from '../auth/principal.ts';
+import { UnverifiedTokenError } from '../auth/unverified-token.ts';
 import { ResourceMapError } from '../core/errors.ts';
 import { REQUEST_DEADLINE_MS, withDeadline } from '../runtime/deadline.ts';
 import { duringRequest, type Telemetry } from '../runtime/telemetry.ts';
@@ -78,6 +79,7 @@ export function createApp(
       path: c.req.path,
       code: error.code,
       ...callerOf(c.get('principal')),
+      ...(error.cause instanceof UnverifiedTokenError ? { reason: error.cause.message } : {}),
     };
     if (error.code === 'internal' || error.code === 'store_unavailable') {
       telemetry.error('request failed', { ...fields, cause: error.cause });

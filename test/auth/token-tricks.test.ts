@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '../builders/raw-http.ts';
 import { type Answer, type GuardedService, startGuardedService } from './guarded-service.ts';
 import { AUDIENCE, SUBJECT, startIssuer, type TestIssuer } from './issuer.ts';
+import { UNVERIFIED } from './unverified.ts';
 
 let service: GuardedService;
 let issuer: TestIssuer;
@@ -113,19 +114,16 @@ describe('A token is refused, and the cluster not reached, that', () => {
     ]) {
       const input = `${encode({ alg: 'RS256', ...header })}.${encode(claims())}`;
       const signature = createSign('sha256').update(input).sign(privateKey, 'base64url');
-      await refused(`${input}.${signature}`, "The token's signature is invalid.")();
+      await refused(`${input}.${signature}`, UNVERIFIED)();
     }
   });
 
   it('is for another audience', async () => {
-    await refused(
-      await issuer.token({ aud: 'vault' }),
-      `No registration is for the issuer "${issuer.url}", the audience "vault" and the subject "${SUBJECT}"; an admin can add one (rmap trust add).`,
-    )();
+    await refused(await issuer.token({ aud: 'vault' }), UNVERIFIED)();
   });
 
   it('is of another subject', async () => {
-    await refused(await issuer.token({ sub: `${SUBJECT} ` }), /^No registration is for/)();
+    await refused(await issuer.token({ sub: `${SUBJECT} ` }), UNVERIFIED)();
   });
 
   it('is expired, or does not expire', async () => {
@@ -134,10 +132,7 @@ describe('A token is refused, and the cluster not reached, that', () => {
       /^The token expired at \d{4}-.*Z; the clock of this service says \d{4}-.*Z\.$/,
     )();
     const [head, , signature] = (await issuer.token()).split('.');
-    await refused(
-      `${head}.${encode(claims({ exp: undefined }))}.${signature}`,
-      "The token's signature is invalid.",
-    )();
+    await refused(`${head}.${encode(claims({ exp: undefined }))}.${signature}`, UNVERIFIED)();
   });
 
   it('is not valid yet', async () => {
@@ -148,12 +143,12 @@ describe('A token is refused, and the cluster not reached, that', () => {
   });
 
   it('names a key that the issuer does not have', async () => {
-    await refused(await issuer.token({}, { kid: 'key-9' }), 'The issuer has no key "key-9".')();
-    await refused(await issuer.token({}, { kid: '../key-1' }), 'The issuer has no key "../key-1".')();
+    await refused(await issuer.token({}, { kid: 'key-9' }), UNVERIFIED)();
+    await refused(await issuer.token({}, { kid: '../key-1' }), UNVERIFIED)();
   });
 
   it('is signed by another registered issuer, in the name of the first one or of its subject', async () => {
-    await refused(await rival.token({ iss: issuer.url }), "The token's signature is invalid.")();
+    await refused(await rival.token({ iss: issuer.url }), UNVERIFIED)();
     const own = await use(await rival.token());
     expect([own.status, own.body.code]).toEqual([403, 'forbidden']);
     expect(own.body.detail).toBe(
@@ -164,7 +159,7 @@ describe('A token is refused, and the cluster not reached, that', () => {
   it('is of an issuer that nobody registered, from which nothing is fetched', async () => {
     const stranger = await startIssuer();
     try {
-      await refused(await stranger.token(), /^No registration is for the issuer/)();
+      await refused(await stranger.token(), UNVERIFIED)();
       expect(stranger.fetches()).toBe(0);
     } finally {
       await stranger.close();
@@ -173,18 +168,15 @@ describe('A token is refused, and the cluster not reached, that', () => {
 
   it('was changed after it was signed', async () => {
     const [head, , signature] = (await issuer.token()).split('.');
-    await refused(
-      `${head}.${encode(claims({ exp: 99_999_999_999 }))}.${signature}`,
-      "The token's signature is invalid.",
-    )();
+    await refused(`${head}.${encode(claims({ exp: 99_999_999_999 }))}.${signature}`, UNVERIFIED)();
     const whole = await issuer.token();
-    await refused(`${whole.slice(0, -10)}AAAAAAAAAA`, "The token's signature is invalid.")();
+    await refused(`${whole.slice(0, -10)}AAAAAAAAAA`, UNVERIFIED)();
   });
 
   it('names an extension that must be understood (crit)', async () => {
     const [, body, signature] = (await issuer.token()).split('.');
     const header = { alg: 'RS256', kid: 'key-1', crit: ['x-only-on-sundays'], 'x-only-on-sundays': true };
-    await refused(`${encode(header)}.${body}.${signature}`, 'The token cannot be checked.')();
+    await refused(`${encode(header)}.${body}.${signature}`, UNVERIFIED)();
   });
 
   it('is no token at all', async () => {

@@ -72,8 +72,8 @@ describe('What is wrong with a registration or a token', () => {
     );
     expect(stderr.split('\n')).toEqual([
       '[invalid_grant_request] The service rejects these options:',
+      '  reject invalid_value --issuer: The issuer is "http://issuer"; it must be an https URL without user name.',
       '  reject missing_value --cluster: The cluster id is missing; an agent is that of one cluster.',
-      '  reject invalid_value --issuer: The issuer is "http://issuer", from which no keys can be fetched; it must be an https URL without user name, or the registration must say where the keys are.',
       '',
     ]);
     expect(code).toBe(1);

@@ -343,6 +343,15 @@ const BAD: readonly (readonly [what: string, request: BadRequest, expected: Expe
     },
   ],
   [
+    'a query parameter that is not UTF-8',
+    { method: 'GET', path: '/v1/map?region=eu&cluster=%FF' },
+    {
+      status: 400,
+      code: 'invalid_query',
+      detail: 'The query parameter "cluster=%FF" is not percent-encoded UTF-8; encode a "%" as "%25".',
+    },
+  ],
+  [
     'a query parameter that is mistyped',
     { path: '/v1/clusters/c1/snapshot?alow_jump=true', headers: PROTOBUF, body: protobuf() },
     {

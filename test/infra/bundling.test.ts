@@ -36,11 +36,11 @@ const MAX_BYTES = 800_000;
  * (esbuild's metafile says what came in) before the number is raised.
  */
 const EXPECTED_BYTES: Readonly<Record<FunctionName, number>> = {
-  push: 550_000,
-  map: 561_000,
-  wait: 527_000,
-  plan: 745_000,
-  access: 457_000,
+  push: 552_000,
+  map: 563_000,
+  wait: 529_000,
+  plan: 748_000,
+  access: 460_000,
   // Most of it is the OpenAPI document and the page, which are read when they are asked for.
   about: 355_000,
   notify: 342_000,

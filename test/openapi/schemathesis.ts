@@ -1,6 +1,7 @@
 /**
  * Has schemathesis call the service with what the document allows and what it does not: no response
- * may be a failure of the service, or other than the document says. `npm run test:schemathesis`.
+ * may be a failure of the service, or other than the document says. `npm run test:schemathesis`; what follows
+ * `--` goes to schemathesis, such as `-- --include-path '/v1/bundles/{id}'`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,18 +37,29 @@ async function run(program: string): Promise<number> {
   try {
     const agent = await pushSamples(service);
     const scheduler = await service.issue('SCHEDULER');
-    const child = spawn(program, ['--config-file', CONFIG, 'run', `${service.url}/openapi.json`], {
-      cwd: folder,
-      stdio: 'inherit',
-      env: {
-        ...process.env,
-        AGENT_TOKEN: agent,
-        SCHEDULER_TOKEN: scheduler,
-        ADMIN_TOKEN: service.adminToken,
+    const child = spawn(
+      program,
+      ['--config-file', CONFIG, 'run', `${service.url}/openapi.json`, ...process.argv.slice(2)],
+      {
+        cwd: folder,
+        stdio: 'inherit',
+        env: {
+          ...process.env,
+          AGENT_TOKEN: agent,
+          SCHEDULER_TOKEN: scheduler,
+          ADMIN_TOKEN: service.adminToken,
+        },
+        timeout: LIMIT_MS,
       },
-      timeout: LIMIT_MS,
-    });
+    );
     const [code] = (await once(child, 'exit')) as [number | null];
+    if (code !== 0) {
+      const failures = service
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('"level":"error"'));
+      console.log(`What the service logged of its own failures:\n${failures.slice(0, 20).join('\n')}`);
+    }
     // A run that was cut off has shown nothing.
     return code ?? 1;
   } finally {

@@ -14,7 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 import { DurationSchema, StructSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { FindingCollector } from '../findings.ts';
-import { didYouMean } from '../nearest.ts';
+import { didYouMean, nearestOf } from '../nearest.ts';
 import { quote } from '../quote.ts';
 
 /** JSON cannot carry what it does not know, as Protobuf can, so an unknown name is a fault. */
@@ -46,7 +46,8 @@ function checkMessage(schema: DescMessage, json: JsonValue, path: string, proble
       problems.report(
         UNKNOWN_FIELD,
         () => join(path, key),
-        () => `${schema.name} has no field ${quote(key)}${didYouMean(key, names, 'leave it out')}`,
+        () =>
+          `${schema.name} has no field ${quote(key)}${didYouMean(key, names, formOf(schema) ?? 'leave it out')}`,
       );
       continue;
     }
@@ -62,6 +63,13 @@ function checkMessage(schema: DescMessage, json: JsonValue, path: string, proble
     // null is ProtoJSON's way to leave a field out.
     if (value !== null) checkField(field, value, join(path, field.name), problems);
   }
+}
+
+/** How to write a message that is one of several things: other formats say which with a member of its own, such as `kind`. */
+function formOf({ fields, oneofs }: DescMessage): string | undefined {
+  const [oneof] = oneofs;
+  if (oneof === undefined || fields.some((field) => field.oneof !== oneof)) return undefined;
+  return `give ${fields.map(({ jsonName }) => `{"${jsonName}": {…}}`).join(' or ')}`;
 }
 
 function checkField(field: DescField, value: JsonValue, path: string, problems: FindingCollector): void {
@@ -111,12 +119,17 @@ function checkEnum(desc: DescEnum, value: JsonValue, path: string, problems: Fin
   if (typeof value === 'string') {
     const names = desc.values.map((v) => v.name);
     if (names.includes(value)) return;
+    // What is unspecified is left out rather than named.
+    const sendable = names.filter((name) => !name.endsWith('_UNSPECIFIED'));
+    const list = `send one of ${sendable.join(', ')}`;
+    const nearest = nearestOf(value, names);
+    const isSendable = nearest === undefined || sendable.includes(nearest);
     invalid(
       problems,
       path,
       value,
       `a ${desc.name}`,
-      didYouMean(value, names, `send one of ${names.join(', ')}`),
+      isSendable ? didYouMean(value, names, list) : `; ${list}.`,
     );
     return;
   }

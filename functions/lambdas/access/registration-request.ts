@@ -55,6 +55,9 @@ export function registrationOf(
 ): Registration {
   const faults = new Faults('registration');
   for (const name of ['issuer', 'audience'] as const) faults.claim(name, request[name]);
+  // Also where the keys are given: a name that is no URL could be that of any issuer, and OpenID Connect has URLs.
+  if (request.issuer !== '' && !isFetchable(request.issuer, loopbackIssuers))
+    faults.add('issuer', `is ${quote(request.issuer)}; it must be an https URL without user name`);
   const match = matchOf(request, faults);
   faults.note(request.note);
   for (const name of ['id', 'createdBy'] as const) {
@@ -119,11 +122,7 @@ function checkReach({ kind }: TokenMatch, role: Role, faults: Faults): void {
   }
 }
 
-function keySourceOf(
-  { issuer, jwksUri, jwks }: RegistrationMessage,
-  faults: Faults,
-  loopback: boolean,
-): KeySource {
+function keySourceOf({ jwksUri, jwks }: RegistrationMessage, faults: Faults, loopback: boolean): KeySource {
   if (jwks !== '') {
     if (jwksUri !== '') faults.add('jwks_uri', 'is given together with jwks; give one of them');
     const fault =
@@ -133,12 +132,10 @@ function keySourceOf(
     if (fault !== undefined) faults.add('jwks', fault);
     return { kind: 'inline', jwks };
   }
-  const [path, uri] = jwksUri === '' ? (['issuer', issuer] as const) : (['jwks_uri', jwksUri] as const);
-  if (uri !== '' && !isFetchable(uri, loopback)) {
+  if (jwksUri !== '' && !isFetchable(jwksUri, loopback)) {
     faults.add(
-      path,
-      `is ${quote(uri)}, from which no keys can be fetched; it must be an https URL without user name` +
-        (path === 'issuer' ? ', or the registration must say where the keys are' : ''),
+      'jwks_uri',
+      `is ${quote(jwksUri)}, from which no keys can be fetched; it must be an https URL without user name`,
     );
   }
   return jwksUri === '' ? { kind: 'discovery' } : { kind: 'uri', uri: jwksUri };

@@ -63,7 +63,8 @@ export interface StoredBundleDeps {
   readonly maxResponseBytes?: number;
 }
 
-const BUNDLE_ROUTE = '/v1/bundles/:id';
+/** The ids that are left out are reserved, and routes of their own: these methods are not theirs. */
+const BUNDLE_ROUTE = '/v1/bundles/:id{(?!(?:plan|validate)$)[^/]+}';
 const LIMITS = { sentBytes: MAX_STORED_REQUEST_BYTES, inflatedBytes: MAX_STORED_REQUEST_BYTES };
 
 const PHASES = ['pending', 'acquiring', 'placed', 'running', 'unknown', 'done', 'stopping'] as const;

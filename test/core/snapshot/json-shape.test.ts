@@ -2,7 +2,10 @@ import type { JsonValue } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { FindingCollector, type Findings } from '../../../functions/core/findings.ts';
 import { checkJsonShape } from '../../../functions/core/snapshot/json-shape.ts';
-import { JobRequirementsSchema } from '../../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
+import {
+  JobRequirementsSchema,
+  LaunchSpecSchema,
+} from '../../../functions/gen/resourcemap/bundle/v1/bundle_pb.ts';
 import { ClusterResourceMapSchema } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 
 function shape(text: string): Findings {
@@ -158,6 +161,13 @@ const FAULTS: readonly (readonly [json: string, code: string, path: string, mess
     '"WORKLOAD_KIND_BATHC" is given where a WorkloadKind is expected; did you mean "WORKLOAD_KIND_BATCH"?',
   ],
   [
+    // Never the name that says nothing, though it is the nearest.
+    '{"jobs":[{"workloadKind":"WORKLOAD_KIND_UNSPECIFED"}]}',
+    'invalid_value',
+    'jobs[0].workload_kind',
+    '"WORKLOAD_KIND_UNSPECIFED" is given where a WorkloadKind is expected; send one of WORKLOAD_KIND_ONLINE, WORKLOAD_KIND_BATCH.',
+  ],
+  [
     '{"jobs":[{"workloadKind":1.5}]}',
     'invalid_value',
     'jobs[0].workload_kind',
@@ -244,6 +254,17 @@ describe('the shape of ProtoJSON', () => {
     expect(value?.message).toBe(
       `"${'v'.repeat(128)}"… (10000 characters) is given where an array is expected.`,
     );
+  });
+});
+
+describe('a message that is one of several things', () => {
+  it('is said how to write where it names its kind', () => {
+    const problems = new FindingCollector();
+    checkJsonShape(LaunchSpecSchema, { kind: 'product_template', ref: 'r' }, problems);
+    expect(problems.result().findings.map(({ message }) => message)).toEqual([
+      'LaunchSpec has no field "kind"; give {"productTemplate": {…}} or {"legacy": {…}}.',
+      'LaunchSpec has no field "ref"; give {"productTemplate": {…}} or {"legacy": {…}}.',
+    ]);
   });
 });
 

@@ -134,6 +134,20 @@ describe('a bundle', () => {
     expect((await service.call('PUT', '/v1/bundles/x?replace_unknown_after=1h', bundle(1))).body.detail).toBe(
       'The query parameter replace_unknown_after is "1h"; it must be 0s or from 60s to 604800s, such as 1800s.',
     );
+    expect((await service.call('PUT', '/v1/bundles/x', { pool: 'p' })).body.detail).toBe(
+      'bundle.jobs: There are none; a stored bundle has at least one.',
+    );
+    for (const method of ['PUT', 'GET', 'DELETE']) {
+      const { status, body } = await service.call(
+        method,
+        '/v1/bundles/plan',
+        method === 'PUT' ? bundle(1) : undefined,
+      );
+      expect([status, body.detail]).toEqual([
+        405,
+        `${method} is not allowed for /v1/bundles/plan; allowed: POST.`,
+      ]);
+    }
     expect((await service.call('GET', '/v1/bundles?phase=lost')).body.code).toBe('invalid_query');
   });
 });

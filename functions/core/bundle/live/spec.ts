@@ -43,6 +43,8 @@ export function readOneBundle(message: wire.Bundle): Bundle {
       `There are ${message.jobs.length}; a stored bundle has at most ${MAX_STORED_JOBS}.`,
     );
   }
+  if (message.jobs.length === 0)
+    faults.add('bundle.jobs', 'There are none; a stored bundle has at least one.');
   const [bundle] = readBundles([{ message, path: 'bundle' }], 'bundle', faults);
   faults.throwIfAny();
   if (bundle === undefined) throw new Error('A bundle was not read.');
@@ -52,7 +54,7 @@ export function readOneBundle(message: wire.Bundle): Bundle {
 /** Milliseconds since the epoch at which the first of the jobs is to start; 0: at once. */
 export function startOf({ jobs }: Bundle): number {
   const starts = launchTimes(jobs.map(({ launch }) => launch?.productTemplate?.startDateTime));
-  return starts.length < jobs.length ? 0 : Math.min(...starts);
+  return starts.length === 0 || starts.length < jobs.length ? 0 : Math.min(...starts);
 }
 
 /** When the first of the jobs is to stop; 0: none is. One in the past is ignored, as the seed has it. */
