@@ -5,6 +5,7 @@ import { finishSignIn, isReturn } from './state/oidc.ts';
 import { config } from './state/resources.ts';
 import { type PageConfig, signOut, token } from './state/session.ts';
 import { openView, view } from './state/view.ts';
+import { Bundles } from './view/bundles.tsx';
 import { Clusters } from './view/clusters.tsx';
 import { Feed } from './view/feed.tsx';
 import { Fit } from './view/fit.tsx';
@@ -41,6 +42,7 @@ function Page(): JSX.Element {
             <Fit />
             <Clusters />
             <Opened />
+            <Bundles />
             <Feed />
           </>
         )}

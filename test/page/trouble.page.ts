@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startService } from '../../functions/local/service.ts';
+import type { ClusterList } from '../../functions/page/api/types.ts';
 import { chromiumPath, newPage, useBrowser, violations } from './browser.ts';
 import { push, pushAll, SILENT, samples, serve } from './services.ts';
 
@@ -167,32 +169,152 @@ describe.skipIf(chromiumPath === undefined)('In trouble the page', () => {
     await expect.poll(() => page.locator('.fault').count(), { timeout: 30_000 }).toBe(0);
   });
 
-  it('shows 1,000 clusters a hundred at a time, and finds one of them', async () => {
+  it('of 1,000 clusters asks for the hundred that it shows, and for what changed', async () => {
     const { url } = await serve();
     const small = samples().find(({ cluster }) => cluster.clusterId === 'upcloud-l40s');
     if (small === undefined) throw new Error('no sample');
+    const numbered = (i: number) => ({
+      ...small,
+      cluster: { ...small.cluster, clusterId: `c-${String(i).padStart(4, '0')}`, region: `r-${i % 20}` },
+    });
     for (let from = 0; from < 1_000; from += 25) {
-      await Promise.all(
-        Array.from({ length: 25 }, (_, i) =>
-          push(url, {
-            ...small,
-            cluster: { ...small.cluster, clusterId: `c-${String(from + i).padStart(4, '0')}` },
-          }),
-        ),
-      );
+      await Promise.all(Array.from({ length: 25 }, (_, i) => push(url, numbered(from + i))));
     }
     const { page } = await newPage();
+    const { asked, settle } = record(page);
     await page.goto(url);
     await page.locator('#clusters tbody tr').first().waitFor();
+    await page.locator('#models tbody tr').first().waitFor();
 
-    expect(await page.locator('#clusters tbody tr').count()).toBe(100);
+    const rows = page.locator('#clusters tbody tr');
+    expect(await rows.count()).toBe(100);
     expect(await page.locator('*').count()).toBeLessThan(5_000);
+    expect(await page.locator('.truth').innerText()).toMatch(/^1,000 clusters in the map/);
+    await settle();
+    // A slow machine polls again meanwhile.
+    const first = ['/v1/clusters?limit=100', '/v1/capacity?group_by=accelerator_model&group_by=region'].map(
+      (path) => asked.find((each) => each.path === path),
+    );
+    expect(first[0]?.clusters).toBe(100);
+    // On the wire, both responses; the whole list is ten times as much.
+    expect(first.reduce((sum, each) => sum + (each?.bytes ?? Number.NaN), 0)).toBeLessThan(15_000);
+    const others = asked.filter((each) => !first.some((one) => one?.path === each.path));
+    expect(others.filter(({ path }) => !path.includes('changed_since='))).toEqual([]);
+
     await page.getByRole('button', { name: 'Show 100 more' }).click();
-    await expect.poll(() => page.locator('#clusters tbody tr').count()).toBe(200);
-    await page.getByLabel('Search').fill('c-0777');
-    await expect.poll(() => page.locator('#clusters tbody tr').count()).toBe(1);
+    await expect.poll(() => rows.count()).toBe(200);
+    asked.length = 0;
+    await page.getByLabel('Search').pressSequentially('c-0777');
+    await expect.poll(() => rows.count()).toBe(1);
+    await settle();
+    const searches = asked.filter(({ path }) => path.includes('search='));
+    expect(searches.at(-1)).toMatchObject({ path: '/v1/clusters?limit=100&search=c-0777', clusters: 1 });
+
+    // A cluster that is not shown changes: its change is asked for, and nothing else of it.
+    asked.length = 0;
+    await fetch(`${url}/v1/clusters/c-0123?reason=maintenance`, { method: 'DELETE' });
+    await expect
+      .poll(() => page.locator('#feed li.out').innerText(), { timeout: 20_000 })
+      .toMatch(/c-0123 is not in the map \(out: maintenance\); what it has is unknown$/);
+    await settle();
+    const changed = asked.filter(({ path }) => path.includes('changed_since='));
+    expect(changed.flatMap(({ clusters }) => clusters ?? []).filter((count) => count > 0)).not.toEqual([]);
+    expect(Math.max(...changed.map(({ clusters = 0 }) => clusters))).toBe(1);
+    expect(await page.locator('.truth').innerText()).toMatch(/^999 clusters in the map/);
+  });
+
+  it('shows bundles with what they lack, and asks for them once they are opened', async () => {
+    const { url } = await serve();
+    await pushAll(url);
+    const json = { 'content-type': 'application/json' };
+    const put = async (path: string, body: unknown) => {
+      const response = await fetch(`${url}${path}`, {
+        method: 'PUT',
+        headers: json,
+        body: JSON.stringify(body),
+      });
+      expect([response.status, await response.text()]).toEqual([201, expect.any(String)]);
+    };
+    const pool = '<img src=x onerror=alert(1)>\u202egnp';
+    const jobName = '<b>train<\uff0fb>\u2066';
+    const bundle = (count: number) => ({
+      pool,
+      jobs: [
+        {
+          jobName,
+          requirements: {
+            requiredCapabilities: [{ name: 'resource-map/accelerator', count }],
+            priorityBand: 'gold',
+          },
+        },
+      ],
+    });
+    await put(`/v1/pools/${encodeURIComponent(pool)}`, {
+      tiers: [{ tierName: 'all', cluster: { clusterId: ['aicr-eks-h100'] } }],
+    });
+    await put('/v1/bundles/placed-1', bundle(8));
+    await put('/v1/bundles/waits-1', bundle(9));
+    const { page } = await newPage();
+    const { asked, settle } = record(page);
+    await page.goto(url);
+    await page.locator('#clusters tbody tr').first().waitFor();
+    await settle();
+    expect(asked.filter(({ path }) => path.startsWith('/v1/bundles'))).toEqual([]);
+
+    await page.locator('#bundles').getByRole('link', { name: 'Show' }).click();
+    const shown = page.locator('[data-bundle="placed-1"]');
+    await expect
+      .poll(() => shown.innerText())
+      .toMatch(/^placed-1 live in pool <img src=x onerror=alert\(1\)>\\u202egnp, by /);
+    expect(await shown.locator('[data-copy=primary]').innerText()).toMatch(
+      /^primary \d+: placed for \d+ s\s+<b>train<／b>\\u2066 on aicr-eks-h100, .+ \/ .+, 8 accelerators$/,
+    );
+    expect(await page.locator('[data-bundle="waits-1"] [data-copy=primary]').innerText()).toMatch(
+      /^primary \d+: pending for \d+ s.*<b>train<／b>\\u2066 has no place \(gpu\): .+/s,
+    );
+    expect(await page.locator('#bundles img, #bundles b').count()).toBe(0);
+    expect(new URL(page.url()).hash).toBe('#bundles=');
+    expect(await violations(page)).toEqual([]);
+
+    await page.reload();
+    await shown.waitFor();
   });
 });
+
+interface Asked {
+  readonly path: string;
+  readonly bytes: number;
+  /** Of a list of clusters, how many it has. */
+  readonly clusters?: number;
+}
+
+/** What the page asks of the API from now on. */
+function record(page: Page): { readonly asked: Asked[]; settle(): Promise<void> } {
+  const asked: Asked[] = [];
+  const pending = new Set<Promise<void>>();
+  page.on('requestfinished', (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (!pathname.startsWith('/v1/')) return;
+    const reading = (async () => {
+      const response = await request.response();
+      const { responseBodySize: bytes } = await request.sizes();
+      const list = pathname === '/v1/clusters' ? ((await response?.json()) as ClusterList) : undefined;
+      asked.push({
+        path: pathname + search,
+        bytes,
+        ...(list === undefined ? {} : { clusters: list.clusters.length }),
+      });
+    })();
+    pending.add(reading);
+    void reading.finally(() => pending.delete(reading));
+  });
+  return {
+    asked,
+    settle: async () => {
+      await Promise.all(pending);
+    },
+  };
+}
 
 interface Injected {
   readonly document: {
@@ -201,7 +323,7 @@ interface Injected {
   };
 }
 
-async function indexOf(page: import('playwright-core').Page, name: string): Promise<number> {
+async function indexOf(page: Page, name: string): Promise<number> {
   const ids = await page
     .locator('#clusters tbody tr')
     .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-cluster')));

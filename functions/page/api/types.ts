@@ -50,6 +50,11 @@ export interface ClusterStatus {
 
 export interface ClusterList {
   readonly clusters: readonly ClusterStatus[];
+  /** Of all clusters, whatever the list is narrowed to. */
+  readonly counts: Readonly<Record<'all' | 'included' | 'stale' | 'warned' | 'refused' | 'out', number>>;
+  /** Clusters that the filter lets pass, listed or not. */
+  readonly matching: number;
+  readonly asOf: string;
 }
 
 /** Free accelerators on a node: number of such nodes. */
@@ -212,4 +217,41 @@ export interface Claim {
 
 export interface ClaimList {
   readonly claims: readonly Claim[];
+}
+
+export interface BundleRecord {
+  readonly bundle: { readonly bundleId: string; readonly pool: string };
+  readonly state: string;
+  readonly owner: string;
+  readonly paused: boolean;
+  readonly reason: string;
+  readonly stopAt?: string;
+  readonly copies: readonly BundleCopy[];
+}
+
+export interface BundleCopy {
+  readonly copy: string;
+  readonly generation: string;
+  readonly phase: string;
+  readonly since?: string;
+  readonly retryAt?: string;
+  readonly reason: string;
+  readonly ranks: readonly {
+    readonly rankId: string;
+    readonly clusterId: string;
+    readonly poolId: string;
+    readonly nodeTypeId: string;
+    readonly accelerators: number;
+  }[];
+  readonly unplaced: readonly {
+    readonly jobName: string;
+    readonly filter: string;
+    readonly message: string;
+  }[];
+  readonly degraded: readonly { readonly domain: string; readonly value: string }[];
+  readonly ending: readonly { readonly generation: string; readonly clusterIds: readonly string[] }[];
+}
+
+export interface BundleList {
+  readonly bundles: readonly BundleRecord[];
 }

@@ -1,5 +1,5 @@
 /** What changed between two lists of clusters, in words. */
-import type { ClusterStatus } from '../api/types.ts';
+import type { ClusterStatus, Refusal } from '../api/types.ts';
 import { countText, plural } from '../text/format.ts';
 import { isOut, outText } from './clusters.ts';
 
@@ -11,21 +11,70 @@ export interface Change {
   readonly text: string;
 }
 
-/** @param before, after lists of all clusters, one poll apart */
-export function changesBetween(
-  before: readonly ClusterStatus[],
-  after: readonly ClusterStatus[],
-): readonly Change[] {
-  const old = new Map(before.map((each) => [each.cluster.clusterId, each]));
-  const changes = after.flatMap((each) => {
-    const known = old.get(each.cluster.clusterId);
-    old.delete(each.cluster.clusterId);
-    return changesOf(known, each);
-  });
-  for (const clusterId of old.keys()) {
-    changes.push({ kind: 'gone', clusterId, text: 'is no longer listed: only its counter is kept' });
+/** What was seen of every cluster, in whichever list. */
+export class SeenClusters {
+  readonly #seen = new Map<string, ClusterStatus>();
+  /** Whether it has every cluster that there is. */
+  #all = false;
+
+  /**
+   * What is different in a list.
+   *
+   * @param all whether it is of all clusters: then one that was not seen is new, and one that is missing is gone
+   */
+  listed(list: readonly ClusterStatus[], all: boolean): readonly Change[] {
+    const hadAll = this.#all;
+    this.#all = all;
+    const changes = list.flatMap((after) => {
+      const before = this.#see(after);
+      return before !== undefined || (hadAll && all) ? changesOf(before, after) : [];
+    });
+    if (!all) return changes;
+    const ids = new Set(list.map(({ cluster }) => cluster.clusterId));
+    for (const clusterId of [...this.#seen.keys()].filter((id) => !ids.has(id))) {
+      this.#seen.delete(clusterId);
+      if (hadAll)
+        changes.push({ kind: 'gone', clusterId, text: 'is no longer listed: only its counter is kept' });
+    }
+    return changes;
   }
-  return changes;
+
+  /** What is different in clusters of which the service says that they changed. */
+  changed(list: readonly ClusterStatus[]): readonly Change[] {
+    return list.flatMap((after) => {
+      const before = this.#see(after);
+      return before === undefined ? [firstSight(after)] : changesOf(before, after);
+    });
+  }
+
+  #see(after: ClusterStatus): ClusterStatus | undefined {
+    const { clusterId } = after.cluster;
+    const before = this.#seen.get(clusterId);
+    this.#seen.set(clusterId, after);
+    return before;
+  }
+}
+
+/** Of a cluster that changed before it was on the page: what it was is not known here. */
+function firstSight(after: ClusterStatus): Change {
+  const { clusterId } = after.cluster;
+  const { lastRefusal } = after;
+  if (lastRefusal !== undefined) return { kind: 'refused', clusterId, text: refusalText(lastRefusal) };
+  if (isOut(after)) return { kind: 'out', clusterId, text: outChange(after) };
+  const free = after.accelerators.map((each) => `${countText(each.free)} free ${nameOf(each.model)}`);
+  return { kind: 'content', clusterId, text: `has new content: ${free.join(', ') || 'no accelerators'}` };
+}
+
+function outChange(after: ClusterStatus): string {
+  return `is not in the map (${outText(after)}); what it has is unknown`;
+}
+
+function refusalText({ code, message }: Refusal): string {
+  return `has a refused agent: ${code}: ${message}`;
+}
+
+function nameOf(model: string): string {
+  return model === '' ? '(no model)' : model;
 }
 
 function changesOf(before: ClusterStatus | undefined, after: ClusterStatus): Change[] {
@@ -35,7 +84,7 @@ function changesOf(before: ClusterStatus | undefined, after: ClusterStatus): Cha
   if (before === undefined) {
     add('new', isOut(after) ? `is new, and not in the map (${outText(after)})` : 'is new in the map');
   } else if (isOut(after)) {
-    if (!isOut(before)) add('out', `is not in the map (${outText(after)}); what it has is unknown`);
+    if (!isOut(before)) add('out', outChange(after));
   } else {
     if (isOut(before)) add('returned', 'is back in the map');
     if (before.contentSinceCounter !== after.contentSinceCounter) add('content', contentText(before, after));
@@ -50,7 +99,7 @@ function changesOf(before: ClusterStatus | undefined, after: ClusterStatus): Cha
   }
   const { lastRefusal } = after;
   if (lastRefusal !== undefined && lastRefusal.at !== before?.lastRefusal?.at) {
-    add('refused', `has a refused agent: ${lastRefusal.code}: ${lastRefusal.message}`);
+    add('refused', refusalText(lastRefusal));
   }
   return changes;
 }
@@ -63,7 +112,7 @@ function contentText(before: ClusterStatus, after: ClusterStatus): string {
     );
     const freed = BigInt(is?.free ?? 0) - BigInt(was?.free ?? 0);
     const added = BigInt(is?.total ?? 0) - BigInt(was?.total ?? 0);
-    const name = model === '' ? '(no model)' : model;
+    const name = nameOf(model);
     return [
       ...(freed === 0n ? [] : [`${signed(freed)} free ${name}`]),
       ...(added === 0n ? [] : [`${signed(added)} ${name}`]),

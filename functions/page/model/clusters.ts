@@ -1,9 +1,9 @@
 /** What state a cluster is in, in words; and which clusters a view shows. */
 import type { ClusterStatus } from '../api/types.ts';
 
-/** Without a push for this long a cluster in the map is called stale: three pushes of an agent that sends one a minute. */
+/** Without a push for this long a cluster in the map is called stale, as the service counts it. */
 export const STALE_RECEIVED_MS = 3 * 60_000;
-/** The service warns of what was collected earlier than this before its push. */
+/** What was collected earlier than this is, too. */
 export const STALE_COLLECTED_MS = 10 * 60_000;
 
 export const CONDITIONS = ['included', 'stale', 'warned', 'refused', 'out'] as const;
@@ -38,82 +38,31 @@ export function staleness(cluster: ClusterStatus, nowMs: number): 'received' | '
   return undefined;
 }
 
-/** Whether a cluster is counted under a condition; it may be under several. */
-export function meets(cluster: ClusterStatus, condition: Condition, nowMs: number): boolean {
-  switch (condition) {
-    case 'included':
-      return !isOut(cluster);
-    case 'out':
-      return isOut(cluster);
-    case 'stale':
-      return staleness(cluster, nowMs) !== undefined;
-    case 'warned':
-      return !isOut(cluster) && cluster.warningCount > 0;
-    case 'refused':
-      return cluster.lastRefusal !== undefined;
-  }
-}
-
-/** Clusters under each condition. */
-export function countConditions(
-  clusters: readonly ClusterStatus[],
-  nowMs: number,
-): Readonly<Record<Condition, number>> {
-  const counts = { included: 0, stale: 0, warned: 0, refused: 0, out: 0 };
-  for (const cluster of clusters) {
-    for (const condition of CONDITIONS) if (meets(cluster, condition, nowMs)) counts[condition]++;
-  }
-  return counts;
-}
-
 export interface ClusterFilter {
-  /** Found in the id, the display name, provider, region or site, in any case. */
+  /** A part of the id, the display name, provider, region or site, in any case. */
   readonly search: string;
   readonly model: string;
   readonly region: string;
   readonly condition: Condition | undefined;
 }
 
-/** The clusters of a view, in the order in which the service lists them. */
-export function filterClusters(
-  clusters: readonly ClusterStatus[],
-  { search, model, region, condition }: ClusterFilter,
-  nowMs: number,
-): readonly ClusterStatus[] {
-  const sought = search.trim().toLowerCase();
-  return clusters.filter(
-    (each) =>
-      (region === '' || each.cluster.region === region) &&
-      (model === '' || mayHaveModel(each, model)) &&
-      (condition === undefined || meets(each, condition, nowMs)) &&
-      (sought === '' || namesOf(each).some((name) => name.toLowerCase().includes(sought))),
-  );
+export const NO_FILTER: ClusterFilter = { search: '', model: '', region: '', condition: undefined };
+
+export function isNoFilter({ search, model, region, condition }: ClusterFilter): boolean {
+  return search.trim() === '' && model === '' && region === '' && condition === undefined;
 }
 
-/** A status leaves models out where a cluster has very many; such a cluster may have any. */
-function mayHaveModel(cluster: ClusterStatus, model: string): boolean {
-  return cluster.omittedAcceleratorModels > 0 || cluster.accelerators.some((each) => each.model === model);
-}
-
-function namesOf({ cluster }: ClusterStatus): readonly string[] {
-  return [cluster.clusterId, cluster.displayName, cluster.provider, cluster.region, cluster.site];
+/** Where the service lists the clusters of a view, the first of them. */
+export function listPath({ search, model, region, condition }: ClusterFilter, limit: number): string {
+  const query = new URLSearchParams({ limit: String(limit) });
+  if (search.trim() !== '') query.set('search', search.trim());
+  if (model !== '') query.set('accelerator_model', model);
+  if (region !== '') query.set('region', region);
+  if (condition !== undefined) query.set('condition', condition);
+  return `/v1/clusters?${query}`;
 }
 
 /** Milliseconds since the epoch; of what is absent, the epoch itself. */
 export function momentMs(text: string | undefined): number {
   return text === undefined ? 0 : Date.parse(text);
-}
-
-/**
- * By how much the service's clock is ahead of the browser's, in milliseconds: ages are counted
- * by the clock that wrote the times. `undefined` for a list from which it cannot be told.
- */
-export function clockOffsetMs(clusters: readonly ClusterStatus[], nowMs: number): number | undefined {
-  for (const { receivedAt, age } of clusters) {
-    if (receivedAt === undefined || age === undefined) continue;
-    const ageMs = Number.parseFloat(age) * 1_000;
-    // An age of zero may be that of a push which another instance's clock dates after ours.
-    if (ageMs > 0) return momentMs(receivedAt) + ageMs - nowMs;
-  }
-  return undefined;
 }

@@ -20,7 +20,9 @@ export interface ResourceOptions<T> {
   readonly request: () => Pick<ApiRequest, 'path' | 'body'> | undefined;
   /** Milliseconds from a response to the next request; `undefined`: it is asked for once. */
   readonly everyMs: ((data: T | undefined) => number) | undefined;
-  readonly onData?: (data: T, before: T | undefined) => void;
+  readonly onData?: (data: T) => void;
+  /** Whether what was there stays until the response to another request is there. */
+  readonly keep?: boolean;
 }
 
 const NOTHING = { data: undefined, etag: undefined, asOfMs: undefined, fault: undefined, loading: false };
@@ -37,11 +39,13 @@ export class Resource<T> {
   #failures = 0;
 
   constructor(private readonly options: ResourceOptions<T>) {
+    let usedToken: string | undefined;
     effect(() => {
       this.#request = options.request();
       // Read here, so that another token asks again.
-      token.value;
-      this.#restart();
+      const sameToken = token.value === usedToken;
+      usedToken = token.value;
+      this.#restart(options.keep === true && sameToken);
     });
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden && options.everyMs !== undefined) void this.refresh();
@@ -59,9 +63,10 @@ export class Resource<T> {
     return this.#load();
   }
 
-  #restart(): void {
+  #restart(keep: boolean): void {
     this.#failures = 0;
-    this.#state.value = { ...NOTHING, loading: this.#request !== undefined };
+    const before = keep ? { ...this.#state.peek(), etag: undefined } : NOTHING;
+    this.#state.value = { ...before, loading: this.#request !== undefined };
     void this.refresh();
   }
 
@@ -84,7 +89,7 @@ export class Resource<T> {
       if (response.kind === 'unchanged') {
         this.#state.value = { ...before, asOfMs, fault: undefined, loading: false };
       } else {
-        this.options.onData?.(response.data, before.data);
+        this.options.onData?.(response.data);
         this.#state.value = {
           data: response.data,
           etag: response.etag,

@@ -6,6 +6,8 @@ export interface ViewState {
   readonly filter: ClusterFilter;
   /** The opened cluster; empty: none. */
   readonly cluster: string;
+  /** Whether the bundles are opened. */
+  readonly bundles: boolean;
   /** The question that was asked; absent: none yet. */
   readonly question: FitQuestion | undefined;
 }
@@ -22,6 +24,7 @@ export function readFragment(fragment: string): ViewState {
       condition: isCondition(condition) ? condition : undefined,
     },
     cluster: text('cluster'),
+    bundles: params.has('bundles'),
     question: params.has('pods')
       ? {
           pods: text('pods'),
@@ -36,7 +39,7 @@ export function readFragment(fragment: string): ViewState {
 }
 
 /** Without the `#`; what is as it is at first is left out. */
-export function writeFragment({ filter, cluster, question }: ViewState): string {
+export function writeFragment({ filter, cluster, bundles, question }: ViewState): string {
   const params = new URLSearchParams();
   const set = (name: string, value: string, otherwise = ''): void => {
     if (value !== otherwise) params.set(name, value);
@@ -46,6 +49,7 @@ export function writeFragment({ filter, cluster, question }: ViewState): string 
   set('region', filter.region);
   set('state', filter.condition ?? '');
   set('cluster', cluster);
+  if (bundles) params.set('bundles', '');
   if (question !== undefined) {
     params.set('pods', question.pods);
     set('chains', question.chains, EMPTY_QUESTION.chains);

@@ -1,23 +1,23 @@
 /** All clusters, searched and filtered, a hundred rows at a time. */
-import { useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { ClusterStatus } from '../api/types.ts';
+import { modelRows } from '../model/capacity.ts';
 import {
   type ClusterFilter,
   CONDITIONS,
-  filterClusters,
   isCondition,
   isOut,
   momentMs,
+  NO_FILTER,
   outText,
   staleness,
 } from '../model/clusters.ts';
 import { coarseNow } from '../state/clock.ts';
-import { clusters } from '../state/resources.ts';
+import { capacity, clusterRows, clusters, MAX_ROWS, PAGE_ROWS } from '../state/resources.ts';
 import { linkTo, replaceView, view } from '../state/view.ts';
 import { ageText, countText, plural } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
-import { Age, Count, FreeBar, Name, PAGE_ROWS, Scroll, Section, ShowMore } from './parts.tsx';
+import { Age, Count, FreeBar, Name, Scroll, Section, ShowMore } from './parts.tsx';
 import { SHAPES } from './shapes.ts';
 
 /** Models of a cluster beyond these make its row unreadable. */
@@ -26,52 +26,62 @@ const MODELS_SHOWN = 3;
 export function Clusters(): JSX.Element {
   const { data } = clusters.state.value;
   const { filter } = view.value;
-  const shown = useSignal(PAGE_ROWS);
-  useSignalEffect(() => {
-    view.value.filter;
-    shown.value = PAGE_ROWS;
-  });
-  const found = filterClusters(data?.clusters ?? [], filter, coarseNow.value);
   return (
     <Section id="clusters" title="Clusters" of={clusters.state.value}>
-      <Filter filter={filter} all={data?.clusters ?? []} />
+      <Filter filter={filter} listed={data?.clusters ?? []} />
       {data === undefined ? null : (
         <>
           <p aria-live="polite">
-            {found.length === data.clusters.length
-              ? plural(found.length, 'cluster')
-              : `${countText(found.length)} of ${plural(data.clusters.length, 'cluster')}`}
-            {found.length < data.clusters.length ? (
+            {data.matching === data.counts.all
+              ? plural(data.matching, 'cluster')
+              : `${countText(data.matching)} of ${plural(data.counts.all, 'cluster')}`}
+            {data.matching < data.counts.all ? (
               <>
                 {' '}
-                <a href={linkTo({ filter: { search: '', model: '', region: '', condition: undefined } })}>
-                  Show all
-                </a>
+                <a href={linkTo({ filter: NO_FILTER })}>Show all</a>
               </>
             ) : null}
           </p>
-          {found.length === 0 ? null : <Table rows={found.slice(0, shown.value)} />}
-          <ShowMore
-            shown={Math.min(shown.value, found.length)}
-            all={found.length}
-            more={() => {
-              shown.value += PAGE_ROWS;
-            }}
-          />
+          {data.clusters.length === 0 ? null : <Table rows={data.clusters} />}
+          {data.clusters.length >= MAX_ROWS ? (
+            <p>The first {countText(MAX_ROWS)} are shown: search or filter for others.</p>
+          ) : (
+            <ShowMore
+              shown={data.clusters.length}
+              all={data.matching}
+              more={() => {
+                clusterRows.value = data.clusters.length + PAGE_ROWS;
+              }}
+            />
+          )}
         </>
       )}
     </Section>
   );
 }
 
-function Filter({ filter, all }: { filter: ClusterFilter; all: readonly ClusterStatus[] }): JSX.Element {
+function Filter({
+  filter,
+  listed,
+}: {
+  filter: ClusterFilter;
+  listed: readonly ClusterStatus[];
+}): JSX.Element {
   const change = (part: Partial<ClusterFilter>): void => replaceView({ filter: { ...filter, ...part } });
+  // Of all clusters in the map; those that are out have theirs only while they are listed.
+  const known = modelRows(capacity.state.value.data?.groups ?? []);
   const regions = distinct(
-    all.map(({ cluster }) => cluster.region),
+    [
+      ...known.flatMap((each) => each.regions.map(({ region }) => region)),
+      ...listed.map(({ cluster }) => cluster.region),
+    ],
     filter.region,
   );
   const models = distinct(
-    all.flatMap(({ accelerators }) => accelerators.map(({ model }) => model)),
+    [
+      ...known.map(({ model }) => model),
+      ...listed.flatMap(({ accelerators }) => accelerators.map(({ model }) => model)),
+    ],
     filter.model,
   );
   return (

@@ -19,23 +19,13 @@ import {
   openedSnapshot,
   openedStatus,
   openedTargets,
+  PAGE_ROWS,
 } from '../state/resources.ts';
 import { linkTo } from '../state/view.ts';
 import { countText, plural, timeText } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
 import { State } from './clusters.tsx';
-import {
-  Age,
-  Count,
-  Moment,
-  Name,
-  NodeBar,
-  PAGE_ROWS,
-  PriceOf,
-  Scroll,
-  Section,
-  ShowMore,
-} from './parts.tsx';
+import { Age, Count, Moment, Name, NodeBar, PriceOf, Scroll, Section, ShowMore } from './parts.tsx';
 import { SHAPES } from './shapes.ts';
 
 export function Opened(): JSX.Element | null {

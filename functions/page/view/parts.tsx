@@ -4,6 +4,7 @@ import type { Histogram, Price } from '../api/types.ts';
 import { bins } from '../model/capacity.ts';
 import { now } from '../state/clock.ts';
 import type { Loaded } from '../state/resource.ts';
+import { PAGE_ROWS } from '../state/resources.ts';
 import { ageText, clockText, countText, priceText, timeText } from '../text/format.ts';
 import { visible } from '../text/visible.ts';
 
@@ -151,9 +152,6 @@ export function Scroll({ label, children }: { label: string; children: Component
     </section>
   );
 }
-
-/** Rows of a long list at first, and with each "show more". */
-export const PAGE_ROWS = 100;
 
 export function ShowMore({
   shown,

@@ -1,7 +1,6 @@
 /** The line of truth: how many clusters the map knows of, in what state, and as of when. */
 import type { JSX } from 'preact';
-import { type Condition, countConditions } from '../model/clusters.ts';
-import { coarseNow } from '../state/clock.ts';
+import type { Condition } from '../model/clusters.ts';
 import { clusters } from '../state/resources.ts';
 import { linkTo, view } from '../state/view.ts';
 import { countText } from '../text/format.ts';
@@ -22,7 +21,7 @@ export function Truth(): JSX.Element {
       <p class="truth">{fault === undefined ? 'Asking the service…' : `✕ ${fault} The page tries again.`}</p>
     );
   }
-  const counts = countConditions(data.clusters, coarseNow.value);
+  const { counts } = data;
   const link = (condition: Condition, text: string): JSX.Element => (
     <a href={linkTo({ filter: { ...view.value.filter, condition } })}>{text}</a>
   );
