@@ -3,6 +3,13 @@ import { stringify } from 'yaml';
 import { kindsOf, type WatchedKind } from './kube/kinds.ts';
 import type { AgentSettings } from './mapping/settings.ts';
 
+const MEMORY_MB = 512;
+/**
+ * Of that, what the heap may grow to: without a bound Node collects garbage so late that the agent
+ * of a large cluster holds twice of what it needs.
+ */
+export const MAX_HEAP_MB = 384;
+
 export interface ManifestOptions {
   readonly url: string;
   readonly clusterId: string | undefined;
@@ -145,11 +152,14 @@ function deployment(
                 `--health=0.0.0.0:${HEALTH_PORT}`,
                 ...(settingsText === undefined ? [] : ['--settings=/etc/resource-map/settings.yaml']),
               ],
-              env: [{ name: 'RMAP_URL', value: url }],
+              env: [
+                { name: 'RMAP_URL', value: url },
+                { name: 'NODE_OPTIONS', value: `--max-old-space-size=${MAX_HEAP_MB}` },
+              ],
               ports: [{ name: 'health', containerPort: HEALTH_PORT }],
               livenessProbe: probe('/healthz'),
               readinessProbe: probe('/readyz'),
-              resources: { requests: { cpu: '100m', memory: '192Mi' }, limits: { memory: '512Mi' } },
+              resources: { requests: { cpu: '100m', memory: '192Mi' }, limits: { memory: `${MEMORY_MB}Mi` } },
               securityContext: {
                 allowPrivilegeEscalation: false,
                 readOnlyRootFilesystem: true,

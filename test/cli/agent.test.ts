@@ -121,7 +121,11 @@ describe('rmap agent manifest', () => {
     expect(new Set(writing.flatMap((rule) => rule.resources))).toEqual(new Set(['leases']));
     const [container] = objects.at(-1).spec.template.spec.containers;
     expect(container.securityContext.readOnlyRootFilesystem).toBe(true);
-    expect(container.env).toEqual([{ name: 'RMAP_URL', value: 'https://map.example' }]);
+    expect(container.env).toEqual([
+      { name: 'RMAP_URL', value: 'https://map.example' },
+      { name: 'NODE_OPTIONS', value: '--max-old-space-size=384' },
+    ]);
+    expect(container.resources.limits.memory).toBe('512Mi');
   });
 
   it('wants to know the service, and says that its image is a placeholder', async () => {

@@ -1,6 +1,7 @@
 /** Who the cluster is, and what is installed in it. */
 import type { ClusterFacts, NodeFacts } from './facts.ts';
 import { cleanText, compareText } from './ids.ts';
+import { OPERATORS } from './operators.ts';
 import { firstLabel, providerOf, regionOf } from './platform.ts';
 import type { AgentSettings } from './settings.ts';
 
@@ -37,12 +38,23 @@ function agreed(nodes: readonly NodeFacts[], read: (node: NodeFacts) => string |
 /** A cluster under upgrade has a few versions of a thing; one with more is odd, and its first ones say so. */
 const MAX_VERSIONS = 20;
 
-/** Kubernetes, its kubelets and the drivers of its accelerators, each once a version. */
-export function componentsOf({ nodes, serverVersion }: ClusterFacts): { name: string; version: string }[] {
+/** Kubernetes, its kubelets, the drivers of its accelerators and operators, each once a version. */
+export function componentsOf({
+  nodes,
+  serverVersion,
+  workloads,
+}: ClusterFacts): { name: string; version: string }[] {
   const named: readonly (readonly [name: string, versions: readonly (string | undefined)[]])[] = [
     ['kube-apiserver', [serverVersion]],
     ['kubelet', nodes.map(({ kubeletVersion }) => kubeletVersion)],
     ['nvidia-driver', nodes.map(driverVersion)],
+    ...OPERATORS.map(
+      (name) =>
+        [
+          name,
+          workloads.map(({ operator }) => (operator?.name === name ? operator.version : undefined)),
+        ] as const,
+    ),
   ];
   return named.flatMap(([name, versions]) => {
     const known = new Set(versions.flatMap((version) => (version === undefined ? [] : [cleanText(version)])));

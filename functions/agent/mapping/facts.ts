@@ -181,6 +181,8 @@ export interface WorkloadFacts {
   readonly succeeded: ReadonlySet<number>;
   /** By name of the part: a JobSet's replicated jobs, a RayCluster's groups. */
   readonly parts: ReadonlyMap<string, WorkloadPart>;
+  /** Present for the Deployment of an operator that work on accelerators relies on. */
+  readonly operator?: { readonly name: string; readonly version: string };
 }
 
 export interface WorkloadPart {

@@ -83,6 +83,7 @@ export function purchaseModelOf(labels: Labels): PurchaseModel {
     return PurchaseModel.FLEX_START;
   if (
     is('karpenter.sh/capacity-type', 'reserved') ||
+    is('eks.amazonaws.com/capacityType', 'capacity_block') ||
     has(
       'karpenter.k8s.aws/capacity-reservation-id',
       'topology.k8s.aws/capacity-block-id',

@@ -1,6 +1,7 @@
 /** What is kept of the objects that own pods, and of their autoscalers. */
 import type { AutoscalerFacts, WorkloadFacts, WorkloadPart } from './facts.ts';
 import { at, list, member, members, text, whole } from './json.ts';
+import { operatorOf } from './operators.ts';
 
 /** Reads a Deployment, StatefulSet, Job, LeaderWorkerSet, JobSet, PyTorchJob or RayCluster. */
 export function readWorkload(kind: string, object: unknown): WorkloadFacts | undefined {
@@ -17,7 +18,11 @@ export function readWorkload(kind: string, object: unknown): WorkloadFacts | und
     parts: NO_PARTS,
   };
   switch (kind) {
-    case 'deployment':
+    case 'deployment': {
+      const operator = operatorOf(object);
+      const size = { desired: whole(member(spec, 'replicas')) ?? 1, chainSize: 1 };
+      return { ...base, ...size, ...(operator === undefined ? {} : { operator }) };
+    }
     case 'statefulset':
       return { ...base, desired: whole(member(spec, 'replicas')) ?? 1, chainSize: 1 };
     case 'leaderworkerset':

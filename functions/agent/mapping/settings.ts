@@ -107,6 +107,17 @@ const settings = z.strictObject({
     .default({})
     .describe('adds to and goes before the built-in table'),
   pools: z.record(name, pool).default({}).describe('by pool id'),
+  reservations: z
+    .array(
+      z.strictObject({
+        job: name,
+        rank: name.optional().describe('every rank of the job where absent'),
+        chains: z.int().min(1).max(1_000_000),
+      }),
+    )
+    .max(10_000)
+    .default([])
+    .describe('room kept for chains that do not exist yet, of ranks that are in the map'),
 });
 
 export type AgentSettings = z.infer<typeof settings>;

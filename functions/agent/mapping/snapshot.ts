@@ -25,6 +25,7 @@ import { withLateLabels } from './late-labels.ts';
 import type { Memory, RememberedNodeType } from './memory.ts';
 import { type NodeType, nodeTypesOf, type TypedNode } from './node-types.ts';
 import { boundsOfPools, cloudBounds, nodeGroups, pendingNodes, poolNaming } from './pools.ts';
+import { reserve } from './reservations.ts';
 import { type AgentSettings, poolSettings } from './settings.ts';
 
 export interface SnapshotInput {
@@ -177,6 +178,7 @@ export function snapshotOf({
     apiResources: apiResourcesOf(sorted),
     installedComponents: componentsOf(sorted),
   });
+  reserve(snapshot, settings);
   const remembered = new Map<string, RememberedNodeType>();
   for (const [key, { nodes: _nodes, shared: _shared, ...type }] of types) remembered.set(key, type);
   return {

@@ -13,6 +13,7 @@ import { CLUSTER_ID, Scenario } from './scenario.ts';
 
 const GPU = 'nvidia.com/gpu';
 const ROUNDS = 20;
+const [QUIET_S, SETTLE_S] = [20, 600];
 const [nodes = 5_000, pods = 50_000] = process.argv.slice(2).map(Number);
 
 // Node reads the authority when it starts, so the measuring is a second process.
@@ -54,6 +55,16 @@ async function measure(bin: string, folder: string): Promise<void> {
     const agent = await played.startAgent('--heartbeat', '60');
     while ((await played.snapshot()) === undefined) await sleep(100);
     console.log(`The first snapshot is served ${seconds(listed)} s after the agent's start.`);
+    // Pods are set ready one after the other: what is measured begins when that is over.
+    let quiet = 0;
+    let seen = await contentCounter(played);
+    for (let waited = 0; quiet < QUIET_S && waited < SETTLE_S; waited++) {
+      await sleep(1_000);
+      const now = await contentCounter(played);
+      quiet = now === seen ? quiet + 1 : 0;
+      seen = now;
+    }
+    console.log(`The cluster was quiet ${seconds(listed)} s after the agent's start.`);
     const idle = cpuSeconds(agent.pid);
     await sleep(20_000);
     console.log(

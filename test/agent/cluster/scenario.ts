@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
-import { manifestOf } from '../../../functions/agent/manifest.ts';
+import { MAX_HEAP_MB, manifestOf } from '../../../functions/agent/manifest.ts';
 import { DEFAULT_SETTINGS } from '../../../functions/agent/mapping/settings.ts';
 import { createAccessClient } from '../../../functions/client/access-client.ts';
 import { type Client, createClient } from '../../../functions/client/client.ts';
@@ -131,6 +131,8 @@ export class Scenario {
   async startAgent(...more: readonly string[]): Promise<Program> {
     const [port = 0] = await freePorts(1);
     const agent = new Program(join(this.#folder, `agent-${this.agents.length}.log`), [
+      // As in its Deployment.
+      `--max-old-space-size=${MAX_HEAP_MB}`,
       RMAP,
       ...[
         'agent',
