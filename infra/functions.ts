@@ -85,7 +85,8 @@ export const FUNCTIONS = {
     memoryMb: 512,
     // Ten calls of ten events, each tried four times, with room.
     timeoutSeconds: 60,
-    tableActions: {},
+    // Models that a head has no room for.
+    tableActions: { bodies: ['dynamodb:BatchGetItem'] },
   },
   expire: {
     entry: 'functions/lambdas/expire/handler.ts',

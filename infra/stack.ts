@@ -163,6 +163,7 @@ function environmentOf(name: FunctionName, { settings, data, bus }: Surroundings
     }
     case 'notify':
       return {
+        ...tables,
         EVENT_BUS_NAME: bus.eventBusName,
         ANNOUNCE_REFRESHES: String(settings.announceRefreshes),
         CLAIMS_TABLE: data.tables.claims.tableName,

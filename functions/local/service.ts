@@ -154,7 +154,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const events = eventBridgeClient(httpUrl(LOOPBACK, busServer.port));
     const publisher = new EventPublisher(events, 'default');
     const announceRefreshes = options.announceRefreshes ?? false;
-    changes.start(announcer({ publisher, telemetry, announceRefreshes, now: Date.now }), telemetry);
+    changes.start(
+      announcer({ publisher, telemetry, announceRefreshes, contents: store.contents, now: Date.now }),
+      telemetry,
+    );
     claimChanges.start(claimAnnouncer({ publisher, telemetry, now: Date.now }), telemetry);
     const { heads } = store;
     const { shards } = tables;

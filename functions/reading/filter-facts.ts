@@ -47,7 +47,9 @@ export class FilterFactsReader {
   }
 }
 
-function isCutFor({ identity, omittedModels }: Head, filter: MapFilter): boolean {
+/** What an omitted cluster has is unknown, and its content may be gone. */
+function isCutFor({ identity, omittedModels, omission }: Head, filter: MapFilter): boolean {
+  if (omission !== undefined) return false;
   return (
     (omittedModels > 0 && filter.acceleratorModel.length > 0) ||
     (['provider', 'region', 'site'] as const).some(

@@ -116,6 +116,7 @@ export function claimsFromEnvironment(environment: NodeJS.ProcessEnv): ClaimsFro
 
 /** Settings of the consumer of the heads' stream. */
 export interface NotifySettings {
+  readonly tables: Tables;
   readonly busName: string;
   readonly announceRefreshes: boolean;
   /** The table whose records are of claims. */
@@ -125,6 +126,7 @@ export interface NotifySettings {
 /** @throws Error that names the variable which is missing or wrong */
 export function notifyFromEnvironment(environment: NodeJS.ProcessEnv): NotifySettings {
   return {
+    tables: tablesFromEnvironment(environment),
     busName: required(environment, 'EVENT_BUS_NAME'),
     announceRefreshes: onOrOff(environment, 'ANNOUNCE_REFRESHES'),
     claimsTable: required(environment, 'CLAIMS_TABLE'),

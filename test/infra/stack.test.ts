@@ -241,6 +241,7 @@ const EXPECTED_RIGHTS: Readonly<Record<(typeof FUNCTION_NAMES)[number], readonly
   ],
   about: [],
   notify: [
+    'dynamodb:BatchGetItem on Bodies',
     'dynamodb:DescribeStream on Heads stream',
     'dynamodb:GetRecords on Heads stream',
     'dynamodb:GetShardIterator on Heads stream',

@@ -105,6 +105,7 @@ export class EventPath {
       publisher: new EventPublisher(this.#bus(), 'bus'),
       telemetry: QUIET,
       announceRefreshes: false,
+      contents: { read: async () => new Map() },
       now: Date.now,
     });
     for (const shard of [0, 1]) {

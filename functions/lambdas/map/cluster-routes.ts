@@ -24,7 +24,8 @@ import { refuseUnknownParameters } from '../../http/query.ts';
 import { respond } from '../../http/respond.ts';
 import { sendMessage } from '../../http/send-message.ts';
 import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
-import { filterFacts, type MapReader } from '../../reading/map-reader.ts';
+import type { FilterFactsReader } from '../../reading/filter-facts.ts';
+import type { MapReader } from '../../reading/map-reader.ts';
 import { readPrior, type Store } from '../../storage/commit.ts';
 import { highWaterOf } from '../../storage/decide.ts';
 import { ClusterNotFoundError } from '../../storage/errors.ts';
@@ -35,7 +36,11 @@ import type { MapDeps } from './deps.ts';
 import { filterOf, wantedForm } from './map-request.ts';
 import { standingWarnings } from './standing-warnings.ts';
 
-export function clusterRoutes(app: App, map: MapReader, { store, now, maxResponseBytes }: MapDeps): void {
+export function clusterRoutes(
+  app: App,
+  { map, facts }: { readonly map: MapReader; readonly facts: FilterFactsReader },
+  { store, now, maxResponseBytes }: MapDeps,
+): void {
   app.get('/v1/clusters', async (c) => {
     const filter = filterOf(c, ['state', ...CLUSTER_QUERY]);
     const inState = stateMatcher(c);
@@ -52,8 +57,9 @@ export function clusterRoutes(app: App, map: MapReader, { store, now, maxRespons
         .filter(({ clusterId }) => !known.has(clusterId))
         .map((refusal) => ({ clusterId: refusal.clusterId, head: undefined, refusal })),
     ]).filter(({ clusterId }) => maySeeCluster(principal, clusterId));
+    const factsOf = await facts.read(heads, filter);
     const matching = narrow(all, filter, ({ clusterId, head }) =>
-      head === undefined ? factsOfRefused(clusterId) : filterFacts(head),
+      head === undefined ? factsOfRefused(clusterId) : factsOf(head),
     ).filter((each) => inState(each) && accepts(each, nowMs));
     const clusters = await Promise.all(
       matching.slice(0, limit).map(async ({ head, refusal }) => statusOf(store, head, refusal, nowMs)),

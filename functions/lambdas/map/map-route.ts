@@ -8,13 +8,14 @@ import { knownRepresentations } from '../../http/conditional.ts';
 import { encodePieces, type SendOptions, sendEncoded } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
 import type { WaitLimiter } from '../../http/wait-limiter.ts';
-import { FilterFactsReader } from '../../reading/filter-facts.ts';
+import type { FilterFactsReader } from '../../reading/filter-facts.ts';
 import { entryOf, type MapReader, versionsOf } from '../../reading/map-reader.ts';
 import { filterOf, notModified, waitOptionsOf, wantedForm } from './map-request.ts';
 import type { ResponseCache } from './response-cache.ts';
 
 export interface MapRouteDeps {
   readonly map: MapReader;
+  readonly facts: FilterFactsReader;
   readonly responses: ResponseCache;
   readonly changes: ChangeSignal;
   readonly waits: WaitLimiter;
@@ -30,9 +31,8 @@ export interface WaitingRoute {
 export function mapRoute(
   app: App,
   { path, longestWaitSeconds }: WaitingRoute,
-  { map, responses, changes, waits, maxResponseBytes }: MapRouteDeps,
+  { map, facts, responses, changes, waits, maxResponseBytes }: MapRouteDeps,
 ): void {
-  const facts = new FilterFactsReader(map);
   app.get(path, async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);
@@ -76,9 +76,8 @@ export function mapRoute(
 
 export function clockRoute(
   app: App,
-  { map, maxResponseBytes }: Pick<MapRouteDeps, 'map' | 'maxResponseBytes'>,
+  { map, facts, maxResponseBytes }: Pick<MapRouteDeps, 'map' | 'facts' | 'maxResponseBytes'>,
 ): void {
-  const facts = new FilterFactsReader(map);
   app.get('/v1/map/clock', async (c) => {
     const filter = filterOf(c);
     const wanted = wantedForm(c);

@@ -4,6 +4,7 @@ import { MAX_WAIT_SECONDS } from '../../http/limits.ts';
 import { ChangeSignal } from '../../http/wait.ts';
 import { WaitLimiter } from '../../http/wait-limiter.ts';
 import { ContentCache } from '../../reading/content-cache.ts';
+import { FilterFactsReader } from '../../reading/filter-facts.ts';
 import { MapReader } from '../../reading/map-reader.ts';
 import { clusterRoutes } from './cluster-routes.ts';
 import type { MapDeps } from './deps.ts';
@@ -20,7 +21,8 @@ export function mapRoutes(app: App, deps: MapDeps): void {
   const responses = new ResponseCache(cacheBytes * RESPONSES_SHARE);
   const map = new MapReader(store, new ContentCache(cacheBytes * (1 - RESPONSES_SHARE)), telemetry);
   const waits = new WaitLimiter();
-  const common = { map, responses, changes, waits, maxResponseBytes };
+  const facts = new FilterFactsReader(map);
+  const common = { map, facts, responses, changes, waits, maxResponseBytes };
   const { serves = 'all', longestWaitSeconds = MAX_WAIT_SECONDS } = deps;
   if (serves !== 'plain') {
     mapRoute(app, { path: '/v1/wait/map', longestWaitSeconds }, common);
@@ -31,6 +33,6 @@ export function mapRoutes(app: App, deps: MapDeps): void {
   mapRoute(app, { path: '/v1/map', longestWaitSeconds: plainWaitSeconds }, common);
   clockRoute(app, common);
   syncRoute(app, { path: '/v1/map/sync', longestWaitSeconds: plainWaitSeconds }, common);
-  clusterRoutes(app, map, deps);
-  metricsRoute(app, map, maxResponseBytes);
+  clusterRoutes(app, { map, facts }, deps);
+  metricsRoute(app, { map, facts }, maxResponseBytes);
 }

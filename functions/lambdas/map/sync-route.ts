@@ -12,7 +12,7 @@ import { readMessage } from '../../http/read-message.ts';
 import { encodePieces, sendEncoded } from '../../http/send-pieces.ts';
 import type { ChangeSignal } from '../../http/wait.ts';
 import type { WaitLimiter } from '../../http/wait-limiter.ts';
-import { FilterFactsReader } from '../../reading/filter-facts.ts';
+import type { FilterFactsReader } from '../../reading/filter-facts.ts';
 import type { MapReader } from '../../reading/map-reader.ts';
 import { waitOptionsOf, wantedForm } from './map-request.ts';
 import type { WaitingRoute } from './map-route.ts';
@@ -25,6 +25,7 @@ const SYNC_LIMITS: BodyLimits = { sentBytes: MAX_SYNC_BYTES, inflatedBytes: MAX_
 
 export interface SyncDeps {
   readonly map: MapReader;
+  readonly facts: FilterFactsReader;
   readonly changes: ChangeSignal;
   readonly waits: WaitLimiter;
   readonly maxResponseBytes: number | undefined;
@@ -33,9 +34,8 @@ export interface SyncDeps {
 export function syncRoute(
   app: App,
   { path, longestWaitSeconds }: WaitingRoute,
-  { map, changes, waits, maxResponseBytes }: SyncDeps,
+  { map, facts, changes, waits, maxResponseBytes }: SyncDeps,
 ): void {
-  const facts = new FilterFactsReader(map);
   app.post(path, async (c) => {
     refuseUnknownParameters(c, []);
     const wanted = wantedForm(c);

@@ -6,7 +6,7 @@ import { type AnnounceDeps, type Announcement, deliver, type StreamHandler, sett
 import { type ClaimMove, claimEvent, claimMovesOf } from './claim-events.ts';
 import { UndeliverableRecordError } from './head-move.ts';
 
-export function claimAnnouncer(deps: Omit<AnnounceDeps, 'announceRefreshes'>): StreamHandler {
+export function claimAnnouncer(deps: Omit<AnnounceDeps, 'announceRefreshes' | 'contents'>): StreamHandler {
   const { publisher, telemetry, now } = deps;
   return async ({ Records }): Promise<DynamoDBBatchResponse> => {
     const { moves, announcements, unreadable } = announcementsOf(Records);

@@ -6,16 +6,20 @@
  */
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda';
 import type { Telemetry } from '../../runtime/telemetry.ts';
+import type { ContentStore } from '../../storage/contents.ts';
+import { withAllModels } from './all-models.ts';
 import { eventOf, type OutgoingEvent, unreadableEvent } from './event.ts';
 import { type HeadMove, headMoveOf, UndeliverableRecordError } from './head-move.ts';
 import type { EventPublisher } from './publisher.ts';
-import { spansOf } from './span.ts';
+import { type Span, spansOf } from './span.ts';
 
 export interface AnnounceDeps {
   readonly publisher: Pick<EventPublisher, 'publish'>;
   readonly telemetry: Telemetry;
   /** Whether to tell of pushes that changed nothing but counter and time. */
   readonly announceRefreshes: boolean;
+  /** Where the models are that heads have no room for. */
+  readonly contents: Pick<ContentStore, 'read'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -23,10 +27,17 @@ export interface AnnounceDeps {
 /** Lambda's event source mapping calls it, or what stands for that locally. */
 export type StreamHandler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>;
 
-export function announcer({ publisher, telemetry, announceRefreshes, now }: AnnounceDeps): StreamHandler {
+export function announcer({
+  publisher,
+  telemetry,
+  announceRefreshes,
+  contents,
+  now,
+}: AnnounceDeps): StreamHandler {
   return async ({ Records }) => {
     const { moves, unreadable } = readRecords(Records);
-    const changes = announcementsOf(moves, Records, announceRefreshes);
+    const spans = await withAllModels(spansOf(moves), contents);
+    const changes = announcementsOf(spans, Records, announceRefreshes);
     const reported = await deliver(publisher, changes.announcements);
 
     const poison = [...unreadable, ...changes.unreadable];
@@ -49,7 +60,7 @@ export function announcer({ publisher, telemetry, announceRefreshes, now }: Anno
  * @param sent events that were to be sent
  */
 export async function settle(
-  { publisher, telemetry, now }: Omit<AnnounceDeps, 'announceRefreshes'>,
+  { publisher, telemetry, now }: Omit<AnnounceDeps, 'announceRefreshes' | 'contents'>,
   sent: number,
   reported: Undelivered,
   unreadable: readonly UndeliverableRecordError[],
@@ -102,7 +113,7 @@ function readRecords(records: readonly DynamoDBRecord[]): {
 }
 
 function announcementsOf(
-  moves: readonly HeadMove[],
+  spans: readonly Span[],
   records: readonly DynamoDBRecord[],
   announceRefreshes: boolean,
 ): {
@@ -112,7 +123,7 @@ function announcementsOf(
   const bySequenceNumber = new Map(records.map((record) => [record.dynamodb?.SequenceNumber, record]));
   const announcements: Announcement[] = [];
   const unreadable: UndeliverableRecordError[] = [];
-  for (const span of spansOf(moves)) {
+  for (const span of spans) {
     const record = bySequenceNumber.get(span.firstSequenceNumber) ?? {};
     try {
       const event = eventOf(span, announceRefreshes);

@@ -47,6 +47,25 @@ const JSON_OPTIONS = { alwaysEmitImplicit: true } as const;
 const MAX_CAUSE_LENGTH = 500;
 
 /**
+ * Of an event's 256 KB: a cluster may have models by the thousand, of names of any length, and an event
+ * that is too large would be refused for them.
+ */
+const MAX_FREED_BYTES = 64 * 1024;
+const MAX_SUMS_BYTES = 128 * 1024;
+/** What an entry takes beside its model, with six numbers of twenty digits. */
+const ENTRY_BYTES = 256;
+
+/** The first entries, as many as there is room for. */
+function within<T>(maxBytes: number, entries: readonly T[], modelOf: (entry: T) => string): T[] {
+  let bytes = 0;
+  const beyond = entries.findIndex((entry) => {
+    bytes += Buffer.byteLength(JSON.stringify(modelOf(entry))) + ENTRY_BYTES;
+    return bytes > maxBytes;
+  });
+  return beyond < 0 ? [...entries] : entries.slice(0, beyond);
+}
+
+/**
  * The event of a span, or nothing where nobody is to be told.
  *
  * @throws Error where the heads hold what JSON cannot say, a year beyond 9999 for one
@@ -58,6 +77,7 @@ export function eventOf(span: Span, announceRefreshes: boolean): OutgoingEvent |
   const { clusterId, before, after, latest } = span;
   if (latest === undefined) return undefined;
   const accelerators = acceleratorChanges(before, after);
+  const shown = within(MAX_SUMS_BYTES, accelerators, ({ model }) => model);
   const change = create(ClusterChangeSchema, {
     clusterId,
     cluster: { clusterId, ...latest.identity },
@@ -70,15 +90,15 @@ export function eventOf(span: Span, announceRefreshes: boolean): OutgoingEvent |
     collectedAt: timestampOf(latest.collectedAtNanos),
     receivedAt: timestampOf(nanosOfMs(latest.receivedAtMs)),
     ...(span.reason === undefined ? {} : { reason: span.reason }),
-    accelerators: accelerators.map((a) =>
+    accelerators: shown.map((a) =>
       create(AcceleratorChangeSchema, {
         model: a.model,
         ...(a.before === undefined ? {} : { before: sumsMessage(a.before) }),
         ...(a.after === undefined ? {} : { after: sumsMessage(a.after) }),
       }),
     ),
-    acceleratorsFreed: [...freedModels(before, accelerators)],
-    omittedAcceleratorModels: latest.omittedModels,
+    acceleratorsFreed: within(MAX_FREED_BYTES, freedModels(before, accelerators), (model) => model),
+    omittedAcceleratorModels: latest.omittedModels + accelerators.length - shown.length,
     sequenceNumber: span.lastSequenceNumber,
   });
   return {

@@ -2,19 +2,22 @@
 import type { DynamoDBStreamEvent } from 'aws-lambda';
 import { notifyFromEnvironment } from '../../runtime/settings.ts';
 import { emfTelemetry } from '../../runtime/telemetry-emf.ts';
+import { dynamoClient } from '../../storage/client.ts';
+import { ContentStore } from '../../storage/contents.ts';
 import { announcer } from './announce.ts';
 import { claimAnnouncer } from './announce-claims.ts';
 import { eventBridgeClient } from './client.ts';
 import { EventPublisher } from './publisher.ts';
 
-const { busName, announceRefreshes, claimsTable } = notifyFromEnvironment(process.env);
+const { busName, announceRefreshes, claimsTable, tables } = notifyFromEnvironment(process.env);
 
 const common = {
   publisher: new EventPublisher(eventBridgeClient(process.env.EVENTBRIDGE_ENDPOINT), busName),
   telemetry: emfTelemetry('notify'),
   now: Date.now,
 };
-const announceHeads = announcer({ ...common, announceRefreshes });
+const client = dynamoClient(process.env.DYNAMODB_ENDPOINT);
+const announceHeads = announcer({ ...common, announceRefreshes, contents: new ContentStore(client, tables) });
 const announceClaims = claimAnnouncer(common);
 
 /** A batch is of one stream, whose ARN names the table. */

@@ -26,6 +26,7 @@ describe('The stream’s consumer', () => {
       publisher: new EventPublisher(client, 'default'),
       telemetry,
       announceRefreshes: false,
+      contents: { read: async () => new Map() },
       now: () => T0 + 90_000,
     });
   });

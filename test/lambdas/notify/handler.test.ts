@@ -23,6 +23,9 @@ describe('The notify function', () => {
     for (const [name, value] of Object.entries({
       EVENTBRIDGE_ENDPOINT: bus.endpoint,
       CLAIMS_TABLE: 'Claims',
+      HEADS_TABLE: 'Heads',
+      BODIES_TABLE: 'Bodies',
+      HEAD_SHARDS: '4',
       ...environment,
     })) {
       vi.stubEnv(name, value);

@@ -54,6 +54,7 @@ startStreamReader({
     publisher: new EventPublisher(eventBridgeClient(busEndpoint), 'default'),
     telemetry,
     announceRefreshes: true,
+    contents: { read: async () => new Map() },
     now: Date.now,
   }),
 });
