@@ -148,6 +148,8 @@ export interface SyncOptions extends CallOptions {
   readonly filter?: Partial<MapFilter>;
   /** Roughly how large the response may be, before gzip; the service's default where not given. */
   readonly maxBytes?: number;
+  /** Of the response before, if that was not complete: each cluster then has its turn, however fast all change. */
+  readonly continuation?: string;
   /** How long the service may wait for a change before it responds that there is none; it counts whole seconds. */
   readonly waitMs?: number;
 }
@@ -396,11 +398,12 @@ export function createClient(options: ClientOptions): Client {
       return new Map(Object.entries(clock.vectorClock));
     },
 
-    async sync({ clock, filter, maxBytes, waitMs, signal }) {
+    async sync({ clock, filter, maxBytes, continuation = '', waitMs, signal }) {
       const question = create(SyncRequestSchema, {
         // fromEntries defines properties, so that no id can change the object's prototype.
         vectorClock: Object.fromEntries(clock),
         maxBytes: BigInt(maxBytes ?? 0),
+        continuation,
         filter: mutableFilter({ ...WHOLE_MAP, ...filter }),
       });
       const { body, headers } = await encoded(toBinary(SyncRequestSchema, question));

@@ -79,6 +79,8 @@ export class MapReplica {
   readonly #filter: MapFilter;
   #clusters: Clusters = new Map();
   #etag: string | undefined;
+  /** Of the last response that was not complete; also after an interruption, so that no cluster loses its turn. */
+  #continuation = '';
 
   constructor(client: Pick<Client, 'sync'>, options: ReplicaOptions = {}) {
     this.#client = client;
@@ -146,7 +148,8 @@ export class MapReplica {
   /** Answers until one completes the map; yields what each changed, after it was applied. */
   async *#round(waitMs: number, signal: AbortSignal | undefined): AsyncGenerator<readonly ReplicaEvent[]> {
     for (let holdMs = waitMs; ; holdMs = 0) {
-      const response = await this.#ask(clockOf(this.#clusters), holdMs, signal);
+      const response = await this.#ask(clockOf(this.#clusters), this.#continuation, holdMs, signal);
+      this.#continuation = response.continuation;
       const next = new Map(this.#clusters);
       apply(response, next);
       yield this.#become(next);
@@ -167,9 +170,9 @@ export class MapReplica {
   /** Fetches the whole map beside the replica, so that readers keep what they have until it is there. */
   async *#refetch(signal: AbortSignal | undefined): AsyncGenerator<readonly ReplicaEvent[]> {
     const next: Clusters = new Map();
-    let response: SyncResponse;
+    let response: SyncResponse | undefined;
     do {
-      response = await this.#ask(clockOf(next), 0, signal);
+      response = await this.#ask(clockOf(next), response?.continuation ?? '', 0, signal);
       apply(response, next);
     } while (!response.complete);
     const actualEtag = await etagOf(next, this.#filter);
@@ -181,6 +184,7 @@ export class MapReplica {
 
   #ask(
     clock: ReadonlyMap<string, bigint>,
+    continuation: string,
     waitMs: number,
     signal: AbortSignal | undefined,
   ): Promise<SyncResponse> {
@@ -188,6 +192,7 @@ export class MapReplica {
     return this.#client.sync({
       clock,
       filter: this.#filter,
+      continuation,
       ...(maxBytes === undefined ? {} : { maxBytes }),
       ...(waitMs > 0 ? { waitMs } : {}),
       ...(signal === undefined ? {} : { signal }),

@@ -52,7 +52,10 @@ export function spliceSyncJson(response: SyncResult): Piece[] {
   });
   writer.text('],"omitted":[');
   list(writer, response.omitted, (clusterId) => writer.text(JSON.stringify(clusterId)));
-  writer.text(`],"complete":${response.complete},"etag":${JSON.stringify(response.etag)}}`);
+  writer.text(`],"complete":${response.complete},"etag":${JSON.stringify(response.etag)}`);
+  if (response.continuation !== undefined)
+    writer.text(`,"continuation":${JSON.stringify(response.continuation)}`);
+  writer.text('}');
   pieces.push(writer.cut());
   return pieces;
 }

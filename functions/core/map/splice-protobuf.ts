@@ -24,6 +24,7 @@ const SYNC = {
   omitted: tag(3, WIRE_LENGTH_DELIMITED),
   complete: tag(4, WIRE_VARINT),
   etag: tag(5, WIRE_LENGTH_DELIMITED),
+  continuation: tag(6, WIRE_LENGTH_DELIMITED),
 };
 const REFRESHED = {
   clusterId: tag(1, WIRE_LENGTH_DELIMITED),
@@ -80,6 +81,10 @@ export function spliceSyncProtobuf(response: SyncResult): Piece[] {
   }
   writer.byte(SYNC.etag);
   writer.lengthPrefixedText(response.etag);
+  if (response.continuation !== undefined) {
+    writer.byte(SYNC.continuation);
+    writer.lengthPrefixedText(response.continuation);
+  }
   pieces.push(writer.cut());
   return pieces;
 }

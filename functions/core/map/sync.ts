@@ -35,6 +35,11 @@ export interface SyncInput<H extends SyncHead> {
   readonly format: WireFormat;
   /** How large the response may be, in bytes before compression. */
   readonly maxBytes: number;
+  /**
+   * The cluster after which an earlier response of the same caller ended, in order of ids; the empty text
+   * for the first one. Absent: nothing was sent before.
+   */
+  readonly after?: string | undefined;
   /** Bytes that the cluster's snapshot takes in the response, before compression. */
   readonly snapshotBytes: (head: H) => number;
 }
@@ -49,6 +54,8 @@ export interface SyncPlan<H extends SyncHead> {
   readonly omitted: readonly string[];
   /** False where changed snapshots had to be left for the next response. */
   readonly complete: boolean;
+  /** What the next request is to say in `after`; absent if the response is complete. */
+  readonly next?: string | undefined;
   /** Of the whole map under this filter, which is the caller's once `complete` is true. */
   readonly etag: string;
 }
@@ -59,6 +66,8 @@ export interface SyncResult {
   readonly refreshed: readonly ClusterVersion[];
   readonly omitted: readonly string[];
   readonly complete: boolean;
+  /** Absent if the response is complete. */
+  readonly continuation?: string | undefined;
   readonly etag: string;
 }
 
@@ -77,7 +86,7 @@ const VERSION_BYTES = 32;
  * holds then says nothing about what is here, so the snapshot is sent whole.
  */
 export function planSync<H extends SyncHead>(request: SyncInput<H>): SyncPlan<H> {
-  const { callerClock, filter, format, maxBytes, snapshotBytes } = request;
+  const { callerClock, filter, format, maxBytes, snapshotBytes, after } = request;
   const heads = narrow(request.heads, filter, (head) => head);
 
   const differing: H[] = [];
@@ -96,23 +105,39 @@ export function planSync<H extends SyncHead>(request: SyncInput<H>): SyncPlan<H>
   for (const { clusterId } of refreshed) left -= clusterId.length + VERSION_BYTES;
   for (const clusterId of omitted) left -= clusterId.length + VERSION_BYTES;
   const changed: H[] = [];
-  for (const head of inSendingOrder(differing, callerClock)) {
+  const order = after === undefined ? inSendingOrder(differing, callerClock) : inTurns(differing, after);
+  for (const head of order) {
     left -= snapshotBytes(head);
     if (left < 0 && changed.length > 0) break;
     changed.push(head);
   }
 
+  const complete = changed.length === differing.length;
+  // What is sent out of turn does not count as a turn: the round begins with the next response.
+  const next = after === undefined ? '' : changed.at(-1)?.clusterId;
   return {
     changed,
     refreshed: inIdOrder(refreshed),
     omitted,
-    complete: changed.length === differing.length,
+    complete,
+    ...(complete ? {} : { next }),
     etag: clockEtag(heads, filter, format),
   };
 }
 
 /**
- * The order in which changed clusters are sent. The first place belongs to the change that has
+ * By id, from the first one after `after` round to it again. If changes come faster than responses, any
+ * order by age or by what the caller has can send the same clusters every time; in this one each
+ * cluster is passed once a round, whatever changes meanwhile.
+ */
+function inTurns<H extends SyncHead>(differing: readonly H[], after: string): readonly H[] {
+  const byId = inIdOrder(differing);
+  const first = byId.findIndex(({ clusterId }) => compareUtf8(clusterId, after) > 0);
+  return first <= 0 ? byId : [...byId.slice(first), ...byId.slice(0, first)];
+}
+
+/**
+ * The order in which changed clusters are sent to a caller that sent no continuation. The first place belongs to the change that has
  * stood longest of all: whatever else happens between two responses is younger, so every change
  * comes to the front after as many responses as there were older ones, even where each response
  * carries a single snapshot. Then come the clusters that the caller lacks, since knowing

@@ -4,11 +4,14 @@ import { planSync, type SyncHead, type SyncResult } from '../../core/map/sync.ts
 import type { FilterFactsReader } from '../../reading/filter-facts.ts';
 import { type ContentFormat, entryOf, type MapReader, versionOf } from '../../reading/map-reader.ts';
 import type { Head } from '../../storage/head.ts';
+import { continuationOf } from './sync-continuation.ts';
 
 export interface SyncQuery {
   readonly callerClock: ReadonlyMap<string, bigint>;
   readonly filter: MapFilter;
   readonly maxBytes: number;
+  /** See {@link SyncInput.after}. */
+  readonly after?: string | undefined;
 }
 
 /**
@@ -33,7 +36,14 @@ export async function syncResponse(
     });
     const sent = plan.changed.map(({ head }) => head);
     const { readable, contents } = await map.readContents(sent, form);
-    if (readable === sent) return { ...plan, changed: sent.map((head) => entryOf(head, contents)) };
+    if (readable === sent) {
+      const { next, ...rest } = plan;
+      return {
+        ...rest,
+        changed: sent.map((head) => entryOf(head, contents)),
+        ...(next === undefined ? {} : { continuation: continuationOf(next) }),
+      };
+    }
     // A cluster that cannot be read is not in the map, and one that moved on is elsewhere in
     // the clock: the etag and all else must be those of the map that is in fact sent.
     heads = replaced(heads, sent, readable);

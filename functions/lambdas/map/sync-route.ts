@@ -16,6 +16,7 @@ import type { FilterFactsReader } from '../../reading/filter-facts.ts';
 import type { MapReader } from '../../reading/map-reader.ts';
 import { waitOptionsOf, wantedForm } from './map-request.ts';
 import type { WaitingRoute } from './map-route.ts';
+import { afterOf } from './sync-continuation.ts';
 import { reportsNothing, type SyncQuery, syncResponse } from './sync-response.ts';
 
 /** What a response holds unless the caller says otherwise: what a Lambda can carry. */
@@ -44,6 +45,7 @@ export function syncRoute(
     const query: SyncQuery = {
       callerClock: new Map(Object.entries(request.vectorClock)),
       filter: request.filter ?? WHOLE_MAP,
+      after: afterOf(request.continuation),
       maxBytes: Math.min(
         Number(request.maxBytes) || DEFAULT_SYNC_BYTES,
         maxResponseBytes ?? Number.MAX_SAFE_INTEGER,

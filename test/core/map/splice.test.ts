@@ -199,11 +199,12 @@ describe('the spliced answer to sync', () => {
     omitted: fc.uniqueArray(clusterId, { maxLength: 4 }),
     complete: fc.boolean(),
     etag: fc.constantFrom('W/"abc"', 'W/"x-_9"'),
+    continuation: fc.constantFrom('', 'i', 'iYWJj'),
   });
 
   it('is, in Protobuf and in JSON, plain and in gzip, the SyncResponse that it was made from', () => {
     fc.assert(
-      fc.property(response, ({ changed, refreshed, omitted, complete, etag }) => {
+      fc.property(response, ({ changed, refreshed, omitted, complete, etag, continuation }) => {
         const expected = toJson(
           SyncResponseSchema,
           create(SyncResponseSchema, {
@@ -216,10 +217,11 @@ describe('the spliced answer to sync', () => {
             omitted,
             complete,
             etag,
+            continuation,
           }),
         ) as object;
 
-        const rest = { refreshed, omitted, complete, etag };
+        const rest = { refreshed, omitted, complete, etag, ...(continuation === '' ? {} : { continuation }) };
         const binary = spliceSyncProtobuf({ changed: changed.map(protobufEntry), ...rest });
         const json = spliceSyncJson({ changed: changed.map(jsonEntry), ...rest });
 

@@ -236,3 +236,84 @@ describe('a plan', () => {
     );
   });
 });
+
+describe('a continuation', () => {
+  const ids = ['a', 'b', 'c', 'd'];
+  const heads = ids.map((id) => head(id));
+
+  it('goes on after what was sent, in the order of ids and round again', () => {
+    const one = { maxBytes: 100 };
+    expect(plan(heads, {}, one)).toMatchObject({ changed: ['a'], complete: false, next: '' });
+    expect(plan(heads, {}, { ...one, after: '' })).toMatchObject({ changed: ['a'], next: 'a' });
+    expect(plan(heads, {}, { maxBytes: 200, after: 'b' })).toMatchObject({ changed: ['c', 'd'], next: 'd' });
+    expect(plan(heads, {}, { maxBytes: 200, after: 'd' })).toMatchObject({ changed: ['a', 'b'], next: 'b' });
+    // Of a cluster that is gone.
+    expect(plan(heads, {}, { ...one, after: 'bb' })).toMatchObject({ changed: ['c'], next: 'c' });
+  });
+
+  it('is none of a response that is complete', () => {
+    expect(plan(heads, {}, { after: 'b' })).toMatchObject({ changed: ['c', 'd', 'a', 'b'], complete: true });
+    expect(plan(heads, {}, { after: 'b' })).not.toHaveProperty('next');
+  });
+
+  const churn = fc.record({
+    clusters: fc.integer({ min: 1, max: 12 }),
+    maxBytes: fc.integer({ min: 1, max: 1_500 }),
+    // The size of each snapshot, and an order of ages between any two responses, chosen to starve.
+    sizes: fc.array(fc.integer({ min: 1, max: 600 }), { minLength: 12, maxLength: 12 }),
+    ages: fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 40 }),
+    knows: fc.boolean(),
+  });
+
+  /** Responses until each cluster was sent, all clusters changing between any two; nothing if some never is. */
+  function responsesUntilAll(
+    { clusters, maxBytes, sizes, ages, knows }: typeof churn extends fc.Arbitrary<infer T> ? T : never,
+    continues: boolean,
+  ): number | undefined {
+    const names = Array.from({ length: clusters }, (_, i) => String.fromCharCode(97 + i));
+    const caller: Record<string, bigint> = knows ? Object.fromEntries(names.map((name) => [name, 1n])) : {};
+    const missing = new Set(names);
+    let after: string | undefined;
+    for (let round = 1; round <= 2 * clusters + 1; round++) {
+      const counter = 10n * BigInt(round);
+      const now = names.map((name, i) =>
+        head(name, {
+          counter,
+          contentSinceCounter: counter,
+          contentSinceMs: round * 10 + (ages[(round * 7 + i) % ages.length] ?? 0),
+        }),
+      );
+      const { changed, complete, next } = planSync({
+        heads: now,
+        callerClock: new Map(Object.entries(caller)),
+        filter: WHOLE_MAP,
+        format: 'protobuf',
+        maxBytes,
+        snapshotBytes: ({ clusterId }) => sizes[clusterId.charCodeAt(0) - 97] ?? 1,
+        ...(after === undefined ? {} : { after }),
+      });
+      for (const { clusterId } of changed) {
+        caller[clusterId] = counter;
+        missing.delete(clusterId);
+      }
+      if (missing.size === 0) return round;
+      after = continues && !complete ? next : undefined;
+    }
+    return undefined;
+  }
+
+  it('lets no cluster wait for more responses than there are clusters, though all change between any two', () => {
+    fc.assert(
+      fc.property(churn, (world) => {
+        expect(responsesUntilAll(world, true)).toBeLessThanOrEqual(world.clusters + 1);
+      }),
+    );
+  });
+
+  it('is what it takes: without one some are never sent', () => {
+    const starved = fc
+      .sample(churn, { numRuns: 200, seed: 1 })
+      .filter((w) => responsesUntilAll(w, false) === undefined);
+    expect(starved.length).toBeGreaterThan(0);
+  });
+});

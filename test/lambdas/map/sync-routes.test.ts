@@ -136,6 +136,25 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
     expect(await response.json()).toMatchObject({ omitted: ['constructor', 'toString'] });
   });
 
+  it('goes on with a continuation, and rejects one that no response had', async () => {
+    const sent: string[] = [];
+    let continuation = '';
+    for (let i = 0; i < 4 && (i === 0 || continuation !== ''); i++) {
+      const part = await service.client.sync({ clock: new Map(), maxBytes: 1, continuation });
+      sent.push(...part.changed.map((each) => each.cluster?.clusterId ?? ''));
+      continuation = part.continuation;
+    }
+    // The caller's clock stays empty; only the continuation goes on.
+    expect(new Set(sent.slice(1)).size).toBe(3);
+    await expect(service.client.sync({ clock: new Map(), continuation: 'iÄ' })).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_query',
+      message: expect.stringContaining(
+        'The continuation "iÄ" is not one that a response had; send it as it was, or leave it out.',
+      ),
+    });
+  });
+
   it('cuts the budget to what the front can carry, and is 413 where one snapshot is larger', async () => {
     const small = await serveStore(store, { maxResponseBytes: 300 });
     const answer = await small.client.sync({ clock: new Map() });
