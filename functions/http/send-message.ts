@@ -10,6 +10,7 @@ export interface SendMessageOptions {
   readonly maxBytes: number | undefined;
   /** What to do about a response that is too large, as the end of a sentence. */
   readonly remedy: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** @throws ResourceMapError `map_too_large`, `not_acceptable` */
@@ -17,7 +18,7 @@ export function sendMessage<Desc extends DescMessage>(
   c: Context,
   schema: Desc,
   message: MessageShape<Desc>,
-  { maxBytes, remedy }: SendMessageOptions,
+  { maxBytes, remedy, headers = {} }: SendMessageOptions,
 ): Response {
   const { format, contentType } = responseFormat(c);
   const zipped = acceptsGzip(c);
@@ -28,7 +29,7 @@ export function sendMessage<Desc extends DescMessage>(
         Buffer.from(JSON.stringify(toJson(schema, message, { alwaysEmitImplicit: true })));
   return sendEncoded(c, encodePieces([zipped ? Fragment.compress(bytes) : bytes], zipped), {
     zipped,
-    headers: { 'content-type': contentType },
+    headers: { ...headers, 'content-type': contentType },
     maxBytes,
     remedy: zipped ? remedy : `send Accept-Encoding: gzip, or ${remedy}`,
   });

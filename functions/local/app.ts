@@ -81,9 +81,9 @@ export function localApp({
   pushRoutes(app, { ...common, store, maxFutureSkewMs, omitAfterMs });
   mapRoutes(app, { ...common, store, cacheBytes: DEFAULT_CACHE_BYTES, changes: waiters });
   const claims = { ledgers, settings: claimSettings };
-  capacityRoutes(app, { ...common, store, claims });
+  capacityRoutes(app, { ...common, store, claims, changes: waiters });
   claimRoutes(app, { ...common, store, ...claims, changes: waiters });
-  bundleRoutes(app, { ...common, store, pools, catalogue, claims: { ...claims, now: common.now } });
+  bundleRoutes(app, { ...common, store, pools, catalogue, claims });
   storedBundleRoutes(app, { ...common, bundles, keeper, changes: waiters });
   poolRoutes(app, { ...common, pools });
   connectRoutes(app);

@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import type { TargetFilter } from '../../core/capacity/view/filter.ts';
 import { ResourceMapError } from '../../core/errors.ts';
+import { maxAgeOf } from '../../core/max-age.ts';
 import { didYouMean, nearestOf } from '../../core/nearest.ts';
 import { isCutIdentity } from '../../core/snapshot/identity.ts';
 import { GroupKey, GroupKeySchema } from '../../gen/resourcemap/v1/capacity_pb.ts';
@@ -22,7 +23,15 @@ const TEXT_PARAMETERS = [
   'fabric',
 ] as const;
 
-const PARAMETERS = [...TEXT_PARAMETERS, 'purchase_model', 'rdma_ready', 'eligible', 'group_by', 'claims'];
+const PARAMETERS = [
+  ...TEXT_PARAMETERS,
+  'purchase_model',
+  'rdma_ready',
+  'eligible',
+  'group_by',
+  'claims',
+  'max_age',
+];
 
 /** `group_by` takes the filters' own names. */
 export const GROUP_KEYS: ReadonlyMap<string, GroupKey> = new Map(
@@ -44,6 +53,8 @@ export interface CapacityQuery {
   /** Empty: each target by itself. */
   readonly groupBy: readonly GroupKey[];
   readonly ignoreClaims: boolean;
+  /** Nanoseconds; absent: clusters of any age count. */
+  readonly maxAge: bigint | undefined;
 }
 
 /** @throws ResourceMapError `invalid_query` */
@@ -68,6 +79,7 @@ export function capacityQuery(c: Context): CapacityQuery {
     },
     groupBy: [...new Set(oneOf(c, 'group_by', GROUP_KEYS))],
     ignoreClaims: ignoresClaims(c),
+    maxAge: maxAge(c),
   };
 }
 
@@ -98,6 +110,22 @@ export function ignoresClaims(c: Context): boolean {
     `The query parameter claims is ${JSON.stringify(value.slice(0, 64))}; it can be "ignore" or "subtract".`,
     { field: 'claims', value },
   );
+}
+
+/** @throws ResourceMapError `invalid_query` */
+function maxAge(c: Context): bigint | undefined {
+  const value = c.req.query('max_age');
+  if (value === undefined) return undefined;
+  const refuse = (fault: string): never => {
+    throw new ResourceMapError(
+      'invalid_query',
+      `The query parameter max_age is ${JSON.stringify(value.slice(0, 64))}; it ${fault}.`,
+      { field: 'max_age', value },
+    );
+  };
+  const seconds = /^(\d{1,9})s$/.exec(value)?.[1];
+  if (seconds === undefined) return refuse('must be a duration in whole seconds, such as 90s');
+  return maxAgeOf({ seconds: BigInt(seconds), nanos: 0 }, refuse);
 }
 
 /** A filter on heads that leaves in whatever `filter` may. */

@@ -44,7 +44,8 @@ bundleRoutes(app, {
   ...responses,
   pools,
   catalogue,
-  claims: { ledgers, settings, now: Date.now },
+  now: Date.now,
+  claims: { ledgers, settings },
 });
 const bundles = new BundleStore(dynamo, bundlesTableFromEnvironment(process.env));
 const keeper = new BundleKeeper({

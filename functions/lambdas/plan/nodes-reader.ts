@@ -11,6 +11,7 @@ import { ContentReader, type HeadView } from '../../reading/content-reader.ts';
 import { versionOf } from '../../reading/map-reader.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { Store } from '../../storage/commit.ts';
+import type { Head } from '../../storage/head.ts';
 import type { LedgerStore, StoredLedger } from '../../storage/ledgers.ts';
 
 export interface MapNodes {
@@ -47,11 +48,16 @@ export class NodesReader {
    * A cluster that cannot be read is left out, loudly, and of the etag too, as the map does it.
    *
    * @param claims absent: none is subtracted
+   * @param accepts which clusters count
    */
-  async read(format: WireFormat, claims?: NodeClaims): Promise<MapNodes> {
+  async read(
+    format: WireFormat,
+    claims?: NodeClaims,
+    accepts: (head: Head) => boolean = () => true,
+  ): Promise<MapNodes> {
     // Ledgers before heads: with the heads first, a job whose claim was fulfilled in between would count nowhere.
     const live = claims === undefined ? new Map<string, StoredLedger>() : await liveLedgers(claims.ledgers);
-    const read = await this.#content.viewsOf(await this.#content.includedHeads());
+    const read = await this.#content.viewsOf((await this.#content.includedHeads()).filter(accepts));
     const effective = createHash('sha256');
     let claimed = 0;
     const shown: HeadView<ClusterNodes>[] = [];

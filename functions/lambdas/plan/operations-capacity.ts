@@ -17,7 +17,9 @@ export const CAPACITY_OPERATIONS = {
     summary: 'Show what is left',
     description:
       'What every placement target (a node type of a pool of a cluster) has, has free on how many nodes, and will have ' +
-      'once what is pending and reserved is placed. With `group_by` sums are answered instead.',
+      'once what is pending and reserved is placed. With `group_by` sums are answered instead. The ETag is over the question ' +
+      'and what the rows say, without age, time and counter; `Prefer: wait` with `If-None-Match` holds the response until it is ' +
+      'another.',
     query: [
       ...MAP_FILTER.filter(({ name }) => name !== 'accelerator_model'),
       repeatable('accelerator_model', 'Targets of these models, as the snapshots write them.'),
@@ -41,20 +43,30 @@ export const CAPACITY_OPERATIONS = {
         description: 'Whether what live claims hold is subtracted, which it is as a rule.',
         schema: { type: 'string', enum: ['subtract', 'ignore'] },
       },
+      {
+        name: 'max_age',
+        description:
+          'Only clusters that were collected at most so long ago count, in whole seconds such as `90s`; `staleClusters` has the others.',
+        schema: { type: 'string', pattern: '^[0-9]{1,9}s$' },
+      },
       repeatable('group_by', 'What to add up by; several may also stand in one, with commas between.', {
         type: 'string',
         enum: [...GROUP_KEYS.keys()],
       }),
     ],
-    headers: ['AcceptEncoding'],
+    headers: ['AcceptEncoding', 'IfNoneMatch', 'Prefer'],
     responses: {
       200: {
         description: 'Targets, or groups of them.',
         body: CapacityResponseSchema,
-        headers: LARGE_HEADERS,
+        headers: [...LARGE_HEADERS, 'ETag', 'Preference-Applied'],
+      },
+      304: {
+        description: 'What the client has is current.',
+        headers: ['Cache-Control', 'ETag', 'Preference-Applied', 'Vary'],
       },
     },
-    problems: ['map_too_large'],
+    problems: ['invalid_precondition', 'map_too_large', 'too_many_waits'],
   },
 
   'POST /v1/capacity/fit': {

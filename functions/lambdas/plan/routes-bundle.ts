@@ -10,6 +10,7 @@ import { readOnePool } from '../../core/bundle/wire/read-pool.ts';
 import { readPlanRequest, readValidateRequest } from '../../core/bundle/wire/read-request.ts';
 import { planMessage, validationMessage } from '../../core/bundle/wire/write-plan.ts';
 import type { ClaimSettings } from '../../core/claims/evaluate.ts';
+import { freshness } from '../../core/max-age.ts';
 import {
   ValidateBundleRequestSchema,
   ValidationResultSchema,
@@ -41,6 +42,8 @@ export interface BundleDeps {
   /** What instance types offer beyond what the map says. */
   readonly catalogue: InstanceCatalogue;
   readonly telemetry: Telemetry;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** The largest body of a response that the front can carry; absent where it has no bound. */
   readonly maxResponseBytes?: number;
   /** Claims that come before what is planned; absent: there are none. */
@@ -51,8 +54,6 @@ export interface BundleDeps {
 export interface BundleClaims {
   readonly ledgers: LedgerStore;
   readonly settings: ClaimSettings;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 const BUNDLE_LIMITS: BodyLimits = {
@@ -62,13 +63,13 @@ const BUNDLE_LIMITS: BodyLimits = {
 
 export function bundleRoutes(
   app: App,
-  { store, pools, catalogue, telemetry, maxResponseBytes, claims }: BundleDeps,
+  { store, pools, catalogue, telemetry, now, maxResponseBytes, claims }: BundleDeps,
 ): void {
   const nodes = new NodesReader(store, telemetry);
   const behind =
     claims === undefined
       ? undefined
-      : { ...claims, reader: new ClaimReader(store, claims.ledgers, telemetry, claims.settings) };
+      : { ...claims, now, reader: new ClaimReader(store, claims.ledgers, telemetry, claims.settings) };
   const places = new RequestQueue(MAX_PLANS_AT_ONCE, MAX_BYTES_WAITING);
   const configuredPools = async (): Promise<readonly Pool[]> =>
     (await pools.list()).map(({ pool }) => readOnePool(pool));
@@ -98,12 +99,13 @@ export function bundleRoutes(
     const before = ignoresClaims(c) ? undefined : behind;
     const { format } = responseFormat(c);
     const request = await readMessage(c, PlanRequestSchema, { limits: BUNDLE_LIMITS, mayBeEmpty: true });
-    const { bundles, services, pools: given, candidates } = readPlanRequest(request);
+    const { bundles, services, pools: given, candidates, maxAge } = readPlanRequest(request);
     // The map is read once there is a place: what is planned is to be as new as can be.
     const { signal } = c.req.raw;
     const planned = await places.hold({ bytes: c.get('memory').held, signal }, async () => {
+      const { isFresh, staleClusters } = freshness(maxAge, now());
       const [map, pools] = await Promise.all([
-        candidates === undefined ? nodes.read(format, before) : undefined,
+        candidates === undefined ? nodes.read(format, before, isFresh) : undefined,
         given ?? configuredPools(),
       ]);
       const request = {
@@ -113,7 +115,7 @@ export function bundleRoutes(
         candidates: candidates ?? mapCandidates(map?.clusters ?? [], catalogue),
       };
       const plan = await inTurns(planStepwise(request, { catalogue }), signal);
-      return plan === 'abandoned' ? plan : planMessage(plan, map?.etag ?? '');
+      return plan === 'abandoned' ? plan : planMessage(plan, map?.etag ?? '', staleClusters());
     });
     if (planned === 'abandoned') return clientClosedRequest();
     return sendMessage(c, PlanResponseSchema, planned, {

@@ -57,6 +57,26 @@ describe('POST /v1/bundles/validate, with pools of the request', () => {
     expect([status, body]).toEqual([200, { errors: [], warnings: [], advice: [], etag: '' }]);
   });
 
+  it('plans on no cluster that is older than maxAge, and lists them', async () => {
+    const request = {
+      bundles: [{ bundleId: 'b', pool: 'p', jobs: [{ jobName: 'a', requirements: {} }] }],
+      pools: [],
+    };
+    await call('PUT', '/v1/pools/p', { tiers: [{ cluster: {} }] });
+    const { body: any } = await plan({ ...request, maxAge: '1000000000s' });
+    expect([any.bundles[0].outcome, any.staleClusters]).toEqual(['placed', []]);
+    // The samples were collected in the past.
+    const { body: fresh } = await plan({ ...request, maxAge: '1s' });
+    expect([fresh.bundles[0].outcome, fresh.staleClusters]).toEqual([
+      'unplaced',
+      ['aicr-eks-h100', 'kops-l4', 'openb-instant'],
+    ]);
+    expect((await plan({ ...request, maxAge: '0s' })).body.detail).toBe(
+      'max_age must be above 0, such as 90s.',
+    );
+    await call('DELETE', '/v1/pools/p');
+  });
+
   it('finds what cannot be', async () => {
     const jobs = [
       { jobName: 'a', requirements: { requiredCapacity: 17 }, coLocateWith: ['a'] },
@@ -360,6 +380,7 @@ describe('with pools of the request', () => {
       pools: never('pools'),
       catalogue: BUILT_IN_CATALOGUE,
       telemetry: jsonLinesTelemetry(() => undefined),
+      now: Date.now,
       ...more,
     });
     return async (path: string, question: object, headers: Record<string, string> = {}) => {

@@ -1,5 +1,5 @@
 import { fromBinary, fromJson, toBinary } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   CapacityResponseSchema,
   FitRequestSchema,
@@ -96,6 +96,7 @@ describe.each(engines)('on $name', (engine) => {
       expect(status).toBe(200);
       expect(body).toEqual({
         groups: [],
+        staleClusters: [],
         targets: [
           {
             clusterId: 'arn:aws:eks:us-east-1:1:cluster/train',
@@ -228,8 +229,68 @@ describe.each(engines)('on $name', (engine) => {
       ['?group_by=zoen', 'The query parameter group_by is "zoen"; did you mean "zone"?'],
       ['?eligible=yes', 'The query parameter eligible is "yes"; it can be true, false.'],
       ['?purchase_model=Spott', 'The query parameter purchase_model is "Spott"; did you mean "spot"?'],
+      [
+        '?max_age=1m',
+        'The query parameter max_age is "1m"; it must be a duration in whole seconds, such as 90s.',
+      ],
+      ['?max_age=0s', 'The query parameter max_age is "0s"; it must be above 0, such as 90s.'],
     ])('%s is refused with the value and the remedy', async (query, detail) => {
       expect(await get(query)).toMatchObject({ status: 400, body: { code: 'invalid_query', detail } });
+    });
+
+    describe('has an ETag', () => {
+      const head = (query = '', more: Record<string, string> = {}) =>
+        fetch(`${service.url}/v1/capacity${query}`, { headers: more });
+      /** The tests that follow are about the other clusters. */
+      afterAll(() => Promise.all(['tagged', 'waited'].map((id) => service.client.omit(id))));
+      const tagOf = async (query = ''): Promise<string> => (await head(query)).headers.get('etag') ?? '';
+
+      test('that a refresh leaves as it is, and with which nothing is sent again', async () => {
+        await push(cluster({ ...SITE, id: 'tagged', provider: 'p1' }));
+        const etag = await tagOf('?cluster=tagged');
+        expect(etag).toMatch(/^W\/"[\w-]{43}"$/);
+        const refreshed = cluster({ ...SITE, id: 'tagged', provider: 'p1' });
+        refreshed.logicalCounter += 1n;
+        await push(refreshed);
+        const same = await head('?cluster=tagged', { 'if-none-match': etag });
+        expect([same.status, same.headers.get('etag'), await same.text()]).toEqual([304, etag, '']);
+        const changed = cluster({ ...SITE, id: 'tagged', provider: 'p1', ranks: [] });
+        changed.logicalCounter += 2n;
+        for (const pool of changed.capacityPools) for (const type of pool.nodeTypes) type.inUse = [];
+        await push(changed);
+        const other = await head('?cluster=tagged', { 'if-none-match': etag });
+        expect(other.status).toBe(200);
+        expect(other.headers.get('etag')).not.toBe(etag);
+      });
+
+      test('of its own for each filter and grouping', async () => {
+        const tags = await Promise.all(
+          ['', '?provider=aws', '?group_by=cluster', '?group_by=region', '?claims=ignore'].map(tagOf),
+        );
+        expect(new Set(tags).size).toBe(5);
+      });
+
+      test('and can be waited for', async () => {
+        const waiter = await serveStore(store, { changes: service.changes });
+        const url = `${waiter.url}/v1/capacity?cluster=waited`;
+        const etag = (await fetch(url)).headers.get('etag') ?? '';
+        const waiting = fetch(url, { headers: { 'if-none-match': etag, prefer: 'wait=20' } });
+        await vi.waitFor(() => expect(service.changes.waiting).toBe(1), { timeout: 10_000, interval: 5 });
+        await push(cluster({ ...SITE, id: 'waited' }));
+        service.changes.notify();
+        const response = await waiting;
+        expect([response.status, response.headers.get('preference-applied')]).toEqual([200, 'wait=20']);
+        expect(((await response.json()) as { targets: unknown[] }).targets).toHaveLength(1);
+        await waiter.close();
+      });
+    });
+
+    test('leaves clusters out that are older than max_age, and lists them', async () => {
+      // The snapshots are a minute old.
+      const { body: fresh } = await get('?cluster=site&max_age=60s');
+      expect([fresh.staleClusters, (fresh.targets as unknown[]).length]).toEqual([[], 1]);
+      const { body: stale } = await get('?cluster=site&max_age=59s');
+      expect([stale.staleClusters, stale.targets]).toEqual([['site'], []]);
     });
 
     test('what does not fit in a response is refused, and says what to do', async () => {
@@ -246,6 +307,21 @@ describe.each(engines)('on $name', (engine) => {
   });
 
   describe('POST /v1/capacity/fit', () => {
+    test('does not count clusters that are older than maxAge, and lists them', async () => {
+      const shapes = [{ podRequirements: [{ acceleratorModel: 'H100', acceleratorCount: 4 }] }];
+      const { body: fresh } = await post({ shapes, maxAge: '60s' });
+      expect([fresh.staleClusters, (fresh.shapes as { fits: boolean }[])[0]?.fits]).toEqual([[], true]);
+      const { body: stale } = await post({ shapes, maxAge: '59s', filter: { provider: ['aws'] } });
+      expect([stale.staleClusters, (stale.shapes as { fits: boolean }[])[0]?.fits]).toEqual([
+        ['arn:aws:eks:us-east-1:1:cluster/train'],
+        false,
+      ]);
+      expect(await post({ shapes, maxAge: '-1s' })).toMatchObject({
+        status: 422,
+        body: { code: 'invalid_fit_request', detail: 'max_age must be above 0, such as 90s.' },
+      });
+    });
+
     test('answers with the best candidate first, a witness, a price, and why not for the others', async () => {
       const { status, body } = await post({
         shapes: [{ podRequirements: [{ acceleratorCount: 2 }, { acceleratorCount: 2 }], name: 'pair' }],

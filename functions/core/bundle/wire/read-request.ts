@@ -1,6 +1,9 @@
 /** The two questions of the API. */
+
 import type { ValidateBundleRequest } from '../../../gen/resourcemap/bundle/v1/bundle_pb.ts';
 import type { PlanRequest } from '../../../gen/resourcemap/bundle/v1/plan_pb.ts';
+import { ResourceMapError } from '../../errors.ts';
+import { maxAgeOf } from '../../max-age.ts';
 import { MAX_BUNDLES, MAX_POOLS, MAX_SERVICE_PLACEMENTS } from '../model/limits.ts';
 import type { Bundle, NodeService, Pool, PoolDescriptor } from '../model/model.ts';
 import type { InventoryCandidate } from '../search/candidates.ts';
@@ -45,6 +48,8 @@ export interface ParsedPlanRequest {
   readonly pools: readonly Pool[] | undefined;
   /** Absent: the nodes of the map. With pools of the request, never absent. */
   readonly candidates: readonly InventoryCandidate[] | undefined;
+  /** Nanoseconds; absent: clusters of the map of any age count. */
+  readonly maxAge: bigint | undefined;
 }
 
 /** @throws ResourceMapError `invalid_bundle_request` */
@@ -67,6 +72,9 @@ export function readPlanRequest(request: PlanRequest): ParsedPlanRequest {
   const pools = faults
     .atMost('pools', request.pools, MAX_POOLS)
     .map((pool, i) => readPool(pool, `pools[${i}]`, faults));
+  const maxAge = maxAgeOf(request.maxAge, (fault) => {
+    throw new ResourceMapError('invalid_bundle_request', `max_age ${fault}.`);
+  });
   const question: ParsedPlanRequest = {
     bundles: readBundles(bundles, 'bundles', faults),
     services: readServices(request.services, 'services', faults),
@@ -75,6 +83,7 @@ export function readPlanRequest(request: PlanRequest): ParsedPlanRequest {
       pools.length === 0 && request.candidates.length === 0
         ? undefined
         : readCandidates(request.candidates, 'candidates', faults),
+    maxAge,
   };
   faults.throwIfAny();
   return question;

@@ -34,11 +34,16 @@ export function validationMessage(found: BundleValidation, etag: string): Valida
 }
 
 /** @param etag of the map; empty where none was read */
-export function planMessage({ bundles, services }: RequestPlan, etag: string): PlanResponse {
+export function planMessage(
+  { bundles, services }: RequestPlan,
+  etag: string,
+  staleClusters: string[] = [],
+): PlanResponse {
   return create(PlanResponseSchema, {
     bundles: bundles.map(bundleFields),
     services: services.map(serviceFields),
     etag,
+    staleClusters,
   });
 }
 

@@ -23,8 +23,13 @@ import type { RoomPacking } from './room.ts';
 import type { GrownPacking } from './scale-out.ts';
 
 /** @param maxCandidates candidates written for each shape; the others are counted */
-export function fitResponse(responses: readonly ShapeFit[], maxCandidates: number): FitResponse {
+export function fitResponse(
+  responses: readonly ShapeFit[],
+  maxCandidates: number,
+  staleClusters: string[] = [],
+): FitResponse {
   return create(FitResponseSchema, {
+    staleClusters,
     shapes: responses.map((response) => shapeMessage(response, maxCandidates)),
   });
 }

@@ -3,6 +3,7 @@
 import type { FitRequest, Shape, ShapePod } from '../../../gen/resourcemap/v1/capacity_pb.ts';
 import type { HourlyPrice } from '../../../gen/resourcemap/v1/resource_map_pb.ts';
 import { ResourceMapError } from '../../errors.ts';
+import { maxAgeOf } from '../../max-age.ts';
 import { quote } from '../../quote.ts';
 import { parseDecimal } from '../decimal.ts';
 import { ALL_TARGETS, type TargetFilter } from '../view/filter.ts';
@@ -30,6 +31,8 @@ export interface ParsedFitRequest {
   readonly maxCandidates: number;
   /** Ids of claims that count as gone. */
   readonly withoutClaims: readonly string[];
+  /** Nanoseconds; absent: clusters of any age count. */
+  readonly maxAge: bigint | undefined;
 }
 
 /** @throws ResourceMapError `invalid_fit_request` */
@@ -48,6 +51,9 @@ export function parseFitRequest(request: FitRequest): ParsedFitRequest {
     released: released.map((chain, index) => readChain(chain, `released[${index}]`)),
     maxCandidates: maxCandidates === 0 ? DEFAULT_CANDIDATES : maxCandidates,
     withoutClaims,
+    maxAge: maxAgeOf(request.maxAge, (fault) => {
+      throw invalid('max_age', fault);
+    }),
   };
 }
 
