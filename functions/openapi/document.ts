@@ -198,12 +198,16 @@ function whoMay(permission: Permission): string {
   const who = {
     agent: { own: 'the agent of the cluster', filtered: 'an agent', all: 'an agent' },
     scheduler: 'a scheduler',
+    viewer: 'a viewer',
+    monitor: 'a monitor',
     admin: 'an admin',
   };
-  const { agent, scheduler, admin } = permission;
+  const { agent, scheduler, viewer, monitor, admin } = permission;
   const names = [
     ...(agent === undefined ? [] : [who.agent[agent]]),
     ...(scheduler === undefined ? [] : [who.scheduler]),
+    ...(viewer === undefined ? [] : [who.viewer]),
+    ...(monitor === undefined ? [] : [who.monitor]),
     ...(admin === undefined ? [] : [who.admin]),
   ];
   return `For ${new Intl.ListFormat('en-GB', { type: 'conjunction' }).format(names)}.`;

@@ -73,7 +73,7 @@ export function problemsOf(sources: ProblemSources): ReadonlyMap<number, readonl
 
 /** Whether the guard can turn away somebody whose token is good. */
 function canForbid(permission: Exclude<Permission, 'open'>): boolean {
-  return (['agent', 'scheduler', 'admin'] as const).some((role) => {
+  return (['agent', 'scheduler', 'viewer', 'monitor', 'admin'] as const).some((role) => {
     const reach = permission[role];
     return reach === undefined || reach === 'own';
   });

@@ -448,7 +448,7 @@ const PROVOKE: Readonly<Record<string, (operation: string) => Promise<OperationR
     call(operation, (as) => withHeaders(as, bearer(tokens.get('of an issuer that is away')))),
   forbidden: async (operation) => {
     const permission = permissionOf(operation);
-    const role = (['agent', 'scheduler', 'admin'] as const).find((each: Role) => {
+    const role = (['agent', 'scheduler', 'admin', 'monitor'] as const).find((each: Role) => {
       const reach = permission === 'open' ? 'all' : permission[each];
       return (
         reach === undefined || reach === 'own' || (reach === 'filtered' && operation.includes('claims/{id}'))
@@ -686,6 +686,7 @@ beforeAll(async () => {
   tokens.set('admin', service.adminToken);
   tokens.set('scheduler', await service.issue('SCHEDULER'));
   tokens.set('another scheduler', await service.issue('SCHEDULER'));
+  tokens.set('monitor', await service.issue('MONITOR'));
   tokens.set('agent', await service.issue('AGENT', OWN));
   tokens.set('agent of another', await service.issue('AGENT', 'another'));
   const goneAgent = await service.issue('AGENT', GONE);

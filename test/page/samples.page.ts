@@ -245,16 +245,49 @@ describe.skipIf(chromiumPath === undefined)('On the samples the page', () => {
     );
   });
 
-  it('finds clusters by search, model and region, with the state of the view in the URL', async () => {
+  it('finds clusters by search, model, region and state, with the state of the view in the URL', async () => {
+    await fetch(`${url}/v1/clusters/kops-l4?reason=maintenance`, { method: 'DELETE' });
     await open();
+    const found = page.locator('#clusters [aria-live]');
+    const filters = page.locator('#clusters form');
+    const rows = async () =>
+      page
+        .locator('#clusters tbody tr')
+        .evaluateAll((all) => all.map((row) => row.getAttribute('data-cluster')));
     await page.keyboard.press('/');
     await page.keyboard.type('L40S');
-    await expectText(page.locator('#clusters [aria-live]'), /^2 of 5 clusters/);
+    await expectText(found, /^2 of 5 clusters/);
+    await expect.poll(async () => (await rows()).length).toBe(2);
     expect(new URL(page.url()).hash).toBe('#search=L40S');
 
     await page.reload();
-    await expectText(page.locator('#clusters [aria-live]'), /^2 of 5 clusters/);
+    await expectText(found, /^2 of 5 clusters/);
     expect(await page.getByLabel('Search').inputValue()).toBe('L40S');
+
+    await page.getByLabel('Search').fill('');
+    await expectText(found, /^5 clusters/);
+    const { clusters } = await api<ClusterList>(url, '/v1/clusters');
+    const idsOf = (matches: (each: ClusterList['clusters'][number]) => boolean) =>
+      clusters.filter(matches).map(({ cluster }) => cluster.clusterId);
+    const model = 'NVIDIA-H100-80GB-HBM3';
+    const region =
+      clusters.find(({ cluster }) => cluster.clusterId === 'aicr-eks-h100')?.cluster.region ?? '';
+    for (const [label, choice, hash, expected] of [
+      [
+        'Model',
+        model,
+        `#model=${model}`,
+        idsOf((each) => each.accelerators.some((one) => one.model === model)),
+      ],
+      ['Region', region, `#region=${region}`, idsOf(({ cluster }) => cluster.region === region)],
+      ['State', 'out', '#state=out', ['kops-l4']],
+    ] as const) {
+      await filters.getByLabel(label).selectOption(choice);
+      await expect.poll(rows).toEqual(expected);
+      expect(new URL(page.url()).hash).toBe(hash);
+      await page.locator('#clusters').getByRole('link', { name: 'Show all' }).click();
+      await expectText(found, /^5 clusters/);
+    }
   });
 
   it('works by keyboard: Enter opens a cluster, Escape closes it', async () => {
