@@ -2,13 +2,9 @@
  * A history of claims: service processes that are killed, schedulers whose responses get lost, agents that show
  * late, nodes that come and go, on a clock that runs faster. Judged: a cluster never holds more than it has, no
  * acknowledged claim is lost, and nothing is held for ever.
- *
- *     npm run claims:history -- [--engine dynalite|dynamodb-local|both] [--minutes 2 | --operations 1000000] [--seed N]
- *     npm run claims:history -- --broken         a ledger that loses writes: violations are expected
- *     npm run claims:history -- --contention     16 writers on one ledger over 4 processes
+ * `npm run claims:history -- --help` lists the options.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { newClaimId } from '../../functions/client/claim-id.ts';
 import { startDynalite } from '../../functions/local/dynalite.ts';
 import { dynamoClient } from '../../functions/storage/client.ts';
@@ -18,6 +14,7 @@ import { startDynamoDbLocal } from '../engines/dynamodb-local.ts';
 import { javaIsMissing } from '../engines/java.ts';
 import { Random } from '../simulation/random.ts';
 import { FakeCluster, NODE_TYPES } from './fake-cluster.ts';
+import { type HistoryOptions, historyOptions } from './options.ts';
 import { scaledClock } from './scaled-time.ts';
 import { schedule, Tally } from './scheduler.ts';
 import { Services } from './services.ts';
@@ -30,19 +27,10 @@ const SPEED = 6;
 /** Scaled: the longest time of a claim here, its evidence, a push, and tombstones. */
 const DRAIN_MS = 120_000 + 330_000 + 180_000;
 
-const { values } = parseArgs({
-  options: {
-    engine: { type: 'string', default: 'both' },
-    minutes: { type: 'string', default: '1' },
-    operations: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    contention: { type: 'boolean', default: false },
-    broken: { type: 'boolean', default: false },
-  },
-});
+const options = historyOptions();
 
 type Engine = { readonly endpoint: string; close(): Promise<unknown> };
-const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
+const START: Readonly<Record<HistoryOptions['engines'][number], () => Promise<Engine>>> = {
   dynalite: () => startDynalite(),
   'dynamodb-local': startDynamoDbLocal,
 };
@@ -51,22 +39,21 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
 process.setMaxListeners(0);
 
 let failed = 0;
-for (const [name, start] of Object.entries(ENGINES)) {
-  if (values.engine !== 'both' && values.engine !== name) continue;
+for (const name of options.engines) {
   const missing = name === 'dynamodb-local' ? javaIsMissing() : undefined;
   if (missing !== undefined) {
     console.log(`${name}: skipped (${missing}).`);
     continue;
   }
-  const engine = await start();
-  const seed = Number(values.seed);
+  const engine = await START[name]();
+  const { seed } = options;
   try {
-    const violations = values.contention
+    const violations = options.contention
       ? await contend(engine.endpoint, seed)
       : await history(engine.endpoint, seed);
     console.log(`${name}, seed ${seed}: ${violations.length} violations`);
     for (const violation of violations.slice(0, 20)) console.log(`  ${violation}`);
-    if (violations.length > 0 !== values.broken) failed++;
+    if (violations.length > 0 !== options.broken) failed++;
   } finally {
     await engine.close();
   }
@@ -79,7 +66,7 @@ async function history(endpoint: string, seed: number): Promise<readonly string[
   const random = (): number => source.next();
   const time = { beganMs: Date.now(), speed: SPEED };
   const now = scaledClock(time);
-  const services = await Services.start({ endpoint, time, losesWrites: values.broken, random }, PROCESSES);
+  const services = await Services.start({ endpoint, time, losesWrites: options.broken, random }, PROCESSES);
   const clusters = Array.from({ length: CLUSTERS }, (_, index) => new FakeCluster(`c${index}`, now));
   const tally = new Tally();
   let over = false;
@@ -87,9 +74,9 @@ async function history(endpoint: string, seed: number): Promise<readonly string[
   const agents = clusters.map((cluster) => runAgent(cluster, services, now, random, () => agentsOver));
   const beganMs = performance.now();
   const enough = (): boolean =>
-    values.operations === undefined
-      ? performance.now() - beganMs > Number(values.minutes) * 60_000
-      : services.requests >= Number(values.operations);
+    options.operations === undefined
+      ? performance.now() - beganMs > options.minutes * 60_000
+      : services.requests >= options.operations;
   const killer = (async () => {
     while (!over) {
       await sleep(2_000 + 6_000 * random());
@@ -206,7 +193,7 @@ async function contend(endpoint: string, seed: number): Promise<readonly string[
   const source = new Random(seed);
   const random = (): number => source.next();
   const time = { beganMs: Date.now(), speed: 1 };
-  const services = await Services.start({ endpoint, time, losesWrites: values.broken, random }, PROCESSES);
+  const services = await Services.start({ endpoint, time, losesWrites: options.broken, random }, PROCESSES);
   const cluster = new FakeCluster('busy', Date.now);
   const pushed = await services.until('PUT', '/v1/clusters/busy/snapshot', {
     cluster: { clusterId: 'busy' },
@@ -217,7 +204,7 @@ async function contend(endpoint: string, seed: number): Promise<readonly string[
   if (pushed.status >= 400) throw new Error(JSON.stringify(pushed.body));
   let writes = 0;
   let gaveUp = 0;
-  const untilMs = performance.now() + Number(values.minutes) * 60_000;
+  const untilMs = performance.now() + options.minutes * 60_000;
   await Promise.all(
     Array.from({ length: SCHEDULERS }, async (_, writer) => {
       while (performance.now() < untilMs) {
