@@ -7,7 +7,6 @@
  */
 import { readFileSync } from 'node:fs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { closest } from 'fastest-levenshtein';
 import { CatalogueError, readCatalogue } from '../functions/core/bundle/model/read-catalogue.ts';
 import {
   checkMembership,
@@ -15,6 +14,7 @@ import {
   type Membership,
   MembershipError,
 } from '../functions/core/membership.ts';
+import { nearestOf } from '../functions/core/nearest.ts';
 import { MAX_FUTURE_SKEW_MS } from '../functions/core/snapshot/limits.ts';
 import { MAX_WAIT_SECONDS } from '../functions/http/limits.ts';
 import type { PageLinks } from '../functions/runtime/settings.ts';
@@ -342,9 +342,11 @@ function refuseUnknown(names: readonly string[], stage?: string): void {
   const known = Object.keys(SETTINGS).filter((name) => stage === undefined || name !== 'stage');
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;
+  const where = stage === undefined ? '' : ` for the stage ${stage}`;
+  const nearest = nearestOf(unknown, known);
   throw new SettingError(
-    `There is no setting ${shown(unknown)}${stage === undefined ? '' : ` for the stage ${stage}`}; ` +
-      `did you mean ${closest(unknown, known)}? docs/deploy.md lists them all.`,
+    `There is no setting ${shown(unknown)}${where}; ` +
+      `${nearest === undefined ? '' : `did you mean ${nearest}? `}docs/deploy.md lists them all.`,
   );
 }
 

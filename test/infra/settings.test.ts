@@ -155,7 +155,7 @@ describe('a wrong setting is refused with its value and the remedy', () => {
     ],
     [
       { stage: 'prod', stages: { prod: { stage: 'dev' } } },
-      'There is no setting "stage" for the stage prod; did you mean shards? docs/deploy.md lists them all.',
+      'There is no setting "stage" for the stage prod; docs/deploy.md lists them all.',
     ],
     [
       { stage: 'prod', stages: { prod: 'shards=4' } },
