@@ -149,7 +149,7 @@ export class MapReplica {
   async *#round(waitMs: number, signal: AbortSignal | undefined): AsyncGenerator<readonly ReplicaEvent[]> {
     for (let holdMs = waitMs; ; holdMs = 0) {
       const response = await this.#ask(clockOf(this.#clusters), this.#continuation, holdMs, signal);
-      this.#continuation = response.continuation;
+      this.#continuation = response.continuation ?? '';
       const next = new Map(this.#clusters);
       apply(response, next);
       yield this.#become(next);

@@ -142,7 +142,7 @@ describe.each(engines)('POST /v1/map/sync on $name', (engine) => {
     for (let i = 0; i < 4 && (i === 0 || continuation !== ''); i++) {
       const part = await service.client.sync({ clock: new Map(), maxBytes: 1, continuation });
       sent.push(...part.changed.map((each) => each.cluster?.clusterId ?? ''));
-      continuation = part.continuation;
+      continuation = part.continuation ?? '';
     }
     // The caller's clock stays empty; only the continuation goes on.
     expect(new Set(sent.slice(1)).size).toBe(3);
