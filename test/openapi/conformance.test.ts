@@ -52,7 +52,10 @@ const NOT_PROVOKED: readonly (readonly [responses: RegExp, reason: string])[] = 
     / claim_undecided$/,
     'The search would have to run out of its steps; the tests of the packing have such cases.',
   ],
-  [/^GET \/v1\/bundles\S* too_many_waits$/, 'The limiter is the one of claims, where it is provoked.'],
+  [
+    /^GET \/v1\/(?:bundles\S*|capacity) too_many_waits$/,
+    'The limiter is the one of claims and of the map, where it is provoked.',
+  ],
   [/ too_many_bundles$/, 'A thousand bundles would have to be stored.'],
 ];
 
