@@ -60,6 +60,13 @@ export interface EventStreamOptions {
   readonly reconnectDelayMs?: number;
   /** Called when a stream that had begun broke off and is about to be taken up again. */
   readonly onInterruption?: (cause: unknown) => void;
+  /** Called when the service listens, the first time and after each interruption. */
+  readonly onListening?: () => void;
+  /**
+   * Called when the stream goes on without the service knowing the last event that came, since it was started
+   * again or dropped it: events may be missing, so read the map.
+   */
+  readonly onGap?: () => void;
 }
 
 const RECONNECT_DELAY_MS = 500;
@@ -96,6 +103,7 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
     try {
       for await (const event of connect(options, lastEventId, () => {
         begun = true;
+        options.onListening?.();
       })) {
         lastEventId = event.id;
         pauseMs = firstMs;
@@ -119,7 +127,13 @@ export async function* eventStream(options: EventStreamOptions): AsyncGenerator<
 }
 
 async function* connect(
-  { baseUrl, token, signal, fetch: fetchWith = (input, init) => fetch(input, init) }: EventStreamOptions,
+  {
+    baseUrl,
+    token,
+    signal,
+    onGap,
+    fetch: fetchWith = (input, init) => fetch(input, init),
+  }: EventStreamOptions,
   lastEventId: string | undefined,
   onBegin: () => void,
 ): AsyncGenerator<DeliveredEvent, void> {
@@ -144,7 +158,10 @@ async function* connect(
     const events: DeliveredEvent[] = [];
     const parser = createParser({
       maxBufferSize: MAX_EVENT_CHARACTERS,
-      onEvent: ({ data }) => events.push(JSON.parse(data) as DeliveredEvent),
+      onEvent: ({ event, data }) => {
+        if (event === 'gap') onGap?.();
+        else events.push(JSON.parse(data) as DeliveredEvent);
+      },
       onError: ({ type }) => {
         if (type !== 'max-buffer-size-exceeded') return;
         throw new UnexpectedResponseError(

@@ -75,7 +75,7 @@ export function localApp({
   if (loopback && access.access.kind === 'open') app.use(loopbackGuard());
   const common = { telemetry, now: Date.now };
   app.use(wakeAfterWrites(waiters));
-  aboutRoutes(app, { auth: access.access.kind, ...page });
+  aboutRoutes(app, { auth: access.access.kind, ...page }, ['GET /local/events']);
   readinessRoute(app, store);
   accessRoutes(app, { ...common, trust, loopbackIssuers: true, changed: access.changed });
   pushRoutes(app, { ...common, store, maxFutureSkewMs, omitAfterMs });

@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { App } from '../http/app-env.ts';
+import { refuseUnknownParameters } from '../http/query.ts';
 import { type BodyLimits, readBody } from '../http/read-body.ts';
 import { type LocalBus, PutEventsError } from './event-bus.ts';
 import { ListenerLimiter } from './listener-limiter.ts';
@@ -53,10 +54,12 @@ export function putEventsRoutes(app: App, bus: LocalBus): void {
 export function eventRoutes(app: App, bus: LocalBus): void {
   const places = new ListenerLimiter();
   app.get('/local/events', (c) => {
+    refuseUnknownParameters(c, []);
     // Nobody would read the stream, nor end it.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
     const release = places.take(c.get('principal'));
-    const subscription = bus.subscribe(c.req.header('last-event-id'));
+    const lastEventId = c.req.header('last-event-id');
+    const subscription = bus.subscribe(lastEventId);
     return streamSSE(c, async (stream) => {
       const gone = new AbortController();
       stream.onAbort(() => {
@@ -66,6 +69,8 @@ export function eventRoutes(app: App, bus: LocalBus): void {
       try {
         // Sent at once, so that a client knows that it listens before it makes something happen.
         await stream.write(`: listening\nretry: ${RETRY_MS}\n\n`);
+        if (subscription.hasGap)
+          await stream.writeSSE({ event: 'gap', data: JSON.stringify({ lastEventId }) });
         for (;;) {
           const events = await subscription.take(KEEP_ALIVE_MS, gone.signal);
           if (events === undefined) return;

@@ -66,13 +66,14 @@ export class LocalBus {
   }
 
   /**
-   * Listens from now on; with an id, after the event of that id, or from the first kept one
-   * where that event is not kept any more.
+   * Listens from now on; with an id, after the event of that id. Of an event that is not kept any more, or
+   * was another process's, nobody can say what followed: the subscription then has a gap, and begins with
+   * the first event that is kept.
    */
   subscribe(afterId?: string): Subscription {
     if (afterId === undefined) return new Subscription(this, this.#dropped + this.#kept.length);
     const known = this.#kept.findIndex((event) => event.id === afterId);
-    return new Subscription(this, this.#dropped + known + 1);
+    return new Subscription(this, this.#dropped + known + 1, known < 0);
   }
 
   /** Ends all subscriptions. */
@@ -133,6 +134,8 @@ export class Subscription {
   constructor(
     private readonly bus: LocalBus,
     position: number,
+    /** Whether events may have been missed before the first one. */
+    readonly hasGap = false,
   ) {
     this.#position = position;
   }

@@ -19,10 +19,12 @@ const start = (port = 0): Promise<LocalService> =>
 describe('The event stream', () => {
   let service: LocalService;
   let ending: AbortController;
+  let gaps: number;
 
   beforeEach(async () => {
     service = await start();
     ending = new AbortController();
+    gaps = 0;
   });
   afterEach(async () => {
     ending.abort();
@@ -57,6 +59,9 @@ describe('The event stream', () => {
         signal,
         fetch: telling,
         reconnectDelayMs: 20,
+        onGap: () => {
+          gaps++;
+        },
         onInterruption,
       })) {
         events.push(event);
@@ -86,6 +91,7 @@ describe('The event stream', () => {
     const events = await listen(() => {
       interruptions++;
     });
+    expect(gaps).toBe(0);
     await push('a', 1n);
     await expect.poll(() => events.length, { timeout: 10_000 }).toBe(1);
     const port = Number(new URL(service.url).port);
@@ -96,6 +102,8 @@ describe('The event stream', () => {
     await expect
       .poll(() => events.map((e) => clusterChangeOf(e)?.clusterId), { timeout: 15_000 })
       .toEqual(['a', 'b']);
+    // The new process does not know the event that the stream goes on after.
+    expect(gaps).toBe(1);
   });
 
   it('is taken up again when the service has room again', async () => {

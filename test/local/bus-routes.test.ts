@@ -109,11 +109,24 @@ describe('The local bus', () => {
     again.stop();
   });
 
-  it('gives a listener that comes back from before a restart all that it has', async () => {
+  it('tells a listener that comes back from before a restart of the gap, and gives it all that it has', async () => {
     await put(entry(1), entry(2));
     const listener = await listen(url, 'of-another-process');
     await listener.waitFor(2);
+    expect(listener.gaps).toEqual([{ lastEventId: 'of-another-process' }]);
+    const again = await listen(url, listener.events[0]?.sseId);
+    await again.waitFor(1);
+    expect(again.gaps).toEqual([]);
     listener.stop();
+    again.stop();
+  });
+
+  it('takes no query parameter', async () => {
+    const response = await fetch(`${url}/local/events?since=1`);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { code: 'invalid_query', detail: '/local/events takes no query parameters, but the URL has "since".' },
+    ]);
   });
 
   it('keeps the last 4,096 events, and ends a listener that fell behind them', async () => {

@@ -6,6 +6,8 @@ const TIMEOUT_MS = 15_000;
 
 export interface Listener {
   readonly events: readonly (BusEvent & { readonly sseId: string })[];
+  /** Data of the events named gap. */
+  readonly gaps: readonly unknown[];
   /** Resolves once `count` events came. */
   waitFor(count: number): Promise<void>;
   /** Resolves once the events are what is waited for. */
@@ -26,9 +28,14 @@ export async function listen(url: string, lastEventId?: string): Promise<Listene
     throw new Error(`The response is ${response.status}.`);
   const body = response.body;
   const events: (BusEvent & { readonly sseId: string })[] = [];
+  const gaps: unknown[] = [];
   let wake = (): void => undefined;
   const parser = createParser({
-    onEvent: ({ data, id }) => {
+    onEvent: ({ event, data, id }) => {
+      if (event === 'gap') {
+        gaps.push(JSON.parse(data));
+        return;
+      }
       events.push({ ...(JSON.parse(data) as BusEvent), sseId: id ?? '' });
       wake();
     },
@@ -53,6 +60,7 @@ export async function listen(url: string, lastEventId?: string): Promise<Listene
   };
   return {
     events,
+    gaps,
     ended,
     stop: () => gone.abort(),
     until,

@@ -16,7 +16,12 @@ export function eventsCommand(): Command {
       const events = eventStream({
         baseUrl,
         ...(token === undefined ? {} : { token }),
+        onListening: () => process.stderr.write(`Listening to ${printable(url)}; Ctrl-C ends it.\n`),
         onInterruption: () => process.stderr.write('The stream broke off; trying again.\n'),
+        onGap: () =>
+          process.stderr.write(
+            'Events may be missing here: the service was started again, or has dropped them.\n',
+          ),
       });
       for await (const event of events) print(json ? JSON.stringify(event) : eventLine(event));
     } catch (error) {

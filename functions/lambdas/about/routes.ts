@@ -8,12 +8,13 @@ import { type PageSettings, pageRoutes } from './page-routes.ts';
 
 const RESOURCES = [...PERMISSIONS.keys()].filter(isApiRoute);
 
-export function aboutRoutes(app: App, page: PageSettings): void {
+/** @param more routes of this service that are not of the API */
+export function aboutRoutes(app: App, page: PageSettings, more: readonly string[] = []): void {
   // An orchestrator polls /livez, and a load balancer of old /healthz: neither asks the store.
   for (const path of ['/healthz', '/livez']) app.get(path, (c) => c.json({ status: 'ok' }));
   app.get('/version', (c) => c.json({ version: VERSION }));
   pageRoutes(app, page, VERSION);
-  app.get('/', (c) => c.json({ service: 'resource-map', resources: RESOURCES }));
+  app.get('/', (c) => c.json({ service: 'resource-map', resources: [...RESOURCES, ...more] }));
   app.get(
     '/openapi.json',
     etag({ retainedHeaders: [...RETAINED_304_HEADERS, 'x-request-id'] }),
