@@ -108,7 +108,7 @@ export class Pusher {
       });
       metrics.set('resource_map_agent_leader', leaseEnd === undefined ? 0 : 1);
       if (leaseEnd === undefined) {
-        // Whoever has it pushes what we do not know of.
+        // The process that holds it pushes what we do not know of.
         this.#pushed = '';
         this.#lastAcceptedMs = Number.NEGATIVE_INFINITY;
         return false;

@@ -132,7 +132,7 @@ async function discover(issuer: string, loopback: boolean): Promise<string> {
   return document.jwks_uri;
 }
 
-/** Fetches JSON of bounded size: whoever runs a registered issuer must not be able to fill our memory. */
+/** Fetches JSON of bounded size: the operator of a registered issuer must not be able to fill our memory. */
 async function fetchJson(url: string): Promise<unknown> {
   const response = await fetch(url, {
     // A redirect could lead to where no https URL may.

@@ -29,7 +29,7 @@ export function jwksFault(jwks: string): string | undefined {
 function keyFault(key: unknown): string | undefined {
   if (typeof key !== 'object' || key === null) return 'is no object';
   const { kty, d, k } = key as Record<string, unknown>;
-  // Whoever can read the table could then speak for the issuer.
+  // A reader of the table could then speak for the issuer.
   if (d !== undefined || k !== undefined) return 'is secret; give public keys only';
   let bits: number | undefined;
   try {

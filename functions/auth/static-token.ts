@@ -7,7 +7,7 @@ export const TOKEN_PREFIX = 'rmap_';
 /** 256 bits: nobody guesses one, so its digest needs neither salt nor stretching. */
 const SECRET_BYTES = 32;
 
-/** A new token. It is kept by whoever uses it; the service keeps the digest. */
+/** A new token. Its user keeps it; the service keeps the digest. */
 export function newToken(): string {
   return TOKEN_PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
 }

@@ -39,7 +39,7 @@ export function claimedIdentity(token: string): ClaimedIdentity {
   } catch (cause) {
     throw invalid('The token is neither a JWT nor one that this service issued', cause);
   }
-  // Said here, so that whoever tries costs no look-up.
+  // Said here, so that a try costs no look-up.
   if (!ALGORITHMS.some((allowed) => allowed === algorithm)) {
     throw invalid(
       `The token is signed with ${quote(String(algorithm))}; supported: ${ALGORITHMS.join(', ')}`,

@@ -16,7 +16,7 @@ interface RegistrationRecord {
   readonly rights: Rights;
   readonly note: string;
   readonly createdAtMs: number;
-  /** Id of the grant of whoever made it. */
+  /** Id of the grant of its maker. */
   readonly createdBy: string;
 }
 

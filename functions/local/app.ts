@@ -94,7 +94,7 @@ export function localApp({
 /** Paths of POSTs that change something. */
 const WOKEN = /^\/v1\/(?:claims\/|bundles\/[^/]+\/)/;
 
-/** Whoever waits for a change looks at once when this process has made one. */
+/** Requests that wait for a change look at once when this process has made one. */
 function wakeAfterWrites(changes: ChangeSignal): MiddlewareHandler {
   return async (c, next) => {
     await next();

@@ -390,7 +390,7 @@ const INTRODUCTION = `Cluster agents push snapshots of their cluster, schedulers
 
 **Formats.** Every message is read and written in JSON (ProtoJSON) and in Protobuf, by \`Content-Type\` and \`Accept\`; JSON where the client does not say. Its proto files are in the repository of the service. The schemas show what is written: 64-bit integers are strings, enums are names, instants are RFC 3339. Readers take all of ProtoJSON, and refuse names that they do not know.
 
-**Compression.** A body may come in gzip, and large responses go out in it to whoever accepts it.
+**Compression.** A body may come in gzip, and large responses go out in it to clients that accept it.
 
 **Problems.** Everything that goes wrong is answered with problem details (RFC 9457) and one of a closed set of codes. An unknown path is 404 \`not_found\`; a path that knows other methods is 405 \`method_not_allowed\`, with \`Allow\`. \`HEAD\` is answered like \`GET\`, without the body.
 

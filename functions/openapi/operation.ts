@@ -77,7 +77,7 @@ export type Operations = Readonly<Record<`${'GET' | 'PUT' | 'POST' | 'DELETE'} /
 /** Headers of a response that is a message of moderate size. */
 export const MESSAGE_HEADERS = ['Cache-Control', 'Vary'] as const satisfies readonly ResponseHeader[];
 
-/** Headers of a response that may be large, and is then sent in gzip to whoever takes it. */
+/** Headers of a response that may be large, and is then sent in gzip to clients that accept it. */
 export const LARGE_HEADERS = [
   'Cache-Control',
   'Content-Encoding',

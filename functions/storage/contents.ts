@@ -1,5 +1,5 @@
 /**
- * Bodies in DynamoDB: immutable parts under the name of their content. Whoever holds a
+ * Bodies in DynamoDB: immutable parts under the name of their content. A process that holds a
  * head finds exactly its body or nothing.
  *
  * The name is the body id and the CRC-32 of the deflated bytes. One content deflates to

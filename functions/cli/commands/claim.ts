@@ -105,7 +105,7 @@ export function claimCommand(): Command {
       show(await clientOf(options).renew(options.cluster, id, ttlOf(options)), options),
     );
   const release = one('release', 'give a claim up')
-    .option('--reason <text>', 'why, for whoever looks')
+    .option('--reason <text>', 'why, for the claim’s record')
     .option('--never-started', 'nobody was told of the confirmed claim, so that it ends at once', false)
     .action(async (id: string, { reason, neverStarted, ...options }: ReleaseOptions) =>
       show(

@@ -23,7 +23,7 @@ const MAX_NOTE_BYTES = 200;
 const MAX_JWKS_BYTES = 32 * 1024;
 /** A token of less is gone before it is copied to where it is used. */
 const MIN_LIFETIME_S = 60n;
-/** Ten years: whoever wants more wants a token that does not expire. */
+/** Ten years: to want more is to want a token that does not expire. */
 const MAX_LIFETIME_S = 10n * 365n * 86_400n;
 
 const INVALID_VALUE = { code: 'invalid_value', severity: 'reject' } as const;

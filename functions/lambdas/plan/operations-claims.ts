@@ -140,7 +140,7 @@ export const CLAIM_OPERATIONS = {
       'owner says with `never_started=true` that nobody was told of it. A success too if it had ended or never was.',
     query: [
       CLUSTER,
-      { name: 'reason', description: 'Why, for whoever looks.', schema: { type: 'string' } },
+      { name: 'reason', description: 'Why, for the record of the claim.', schema: { type: 'string' } },
       flag('never_started', 'Nobody was told of the confirmed claim.'),
     ],
     responses: { 200: CLAIM },

@@ -1,4 +1,4 @@
-/** The configured pools: whoever changes one says which one they have seen. */
+/** The configured pools: a change says which pool its sender has seen. */
 import { create } from '@bufbuild/protobuf';
 import type { Context } from 'hono';
 import { MAX_POOL_REQUEST_BYTES } from '../../core/bundle/model/limits.ts';

@@ -1,6 +1,6 @@
 /**
  * Which jobs of a bundle share a node and which stand apart. Co-location is transitive:
- * the jobs of a group stand on one node. Separation is symmetric, whoever lists it, and
+ * the jobs of a group stand on one node. Separation is symmetric, whichever job lists it, and
  * holds between groups. Both are about one copy of the bundle.
  */
 import type { Bundle } from './model.ts';

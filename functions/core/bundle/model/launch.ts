@@ -1,7 +1,7 @@
 /**
  * Tags of a launched product. Names that start with `__` belong to the system: whatever
  * a client sends or is shown is free of them, and one of them carries the stop time to
- * whoever ends the product.
+ * the one who ends the product.
  */
 import type { ProductTemplate } from './model.ts';
 

@@ -130,7 +130,7 @@ function component(
   return { bins, items, targets: targets.length };
 }
 
-/** Items of one size that may stand in the same targets are one class, whoever asks for them. */
+/** Items of one size that may stand in the same targets are one class, whichever pods ask for them. */
 function mergeItems(
   problem: PackingProblem,
   targets: readonly number[],
