@@ -4,6 +4,7 @@
  *
  *     npm run test:deploy
  */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,8 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { create } from '@bufbuild/protobuf';
+import { create, fromJsonString } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newToken, tokenDigest } from '../../../functions/auth/static-token.ts';
 import {
@@ -27,6 +29,7 @@ import {
 } from '../../../functions/client/index.ts';
 import { encodeContent } from '../../../functions/core/snapshot/canonical.ts';
 import { PoolSchema } from '../../../functions/gen/resourcemap/bundle/v1/pool_pb.ts';
+import { ClusterResourceMapSchema } from '../../../functions/gen/resourcemap/v1/resource_map_pb.ts';
 import { contentKey } from '../../../functions/storage/contents.ts';
 import { HEAD_ATTRIBUTES, headFromItem, type Item } from '../../../functions/storage/head-item.ts';
 import { headPartition, shardOf } from '../../../functions/storage/tables.ts';
@@ -452,6 +455,28 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
     expect((await read('/v1/wait/map?no-such-parameter=1')).status).toBe(400);
   });
 
+  test('tell of every model that came free, those too that a head has no room for', async () => {
+    const text = readFileSync(
+      new URL('../../data/reported-cases/many-models-free.json', import.meta.url),
+      'utf8',
+    );
+    const snapshot = fromJsonString(ClusterResourceMapSchema, text);
+    if (snapshot.cluster !== undefined) snapshot.cluster.clusterId = 'kops';
+    snapshot.logicalCounter = 7n;
+    snapshot.collectedAt = timestampFromMs(Date.now());
+    const before = deployment.events.length;
+    await agent('kops').push(snapshot);
+    const { acceleratorsFreed, omittedAcceleratorModels } = await reported(
+      'Cluster Published',
+      'kops',
+      before,
+    );
+    const { accelerators, omittedModels } = headFromItem(await headItem('kops'));
+    expect(omittedModels).toBeGreaterThan(0);
+    expect(acceleratorsFreed).toHaveLength(accelerators.length + omittedModels);
+    expect(omittedAcceleratorModels).toBe(0);
+  });
+
   test('report metrics under the namespace of the stage, and no error', () => {
     for (const name of FUNCTION_NAMES) {
       const { lambda } = named(deployment.functions, name);
@@ -462,7 +487,7 @@ describe.skipIf(missing !== undefined)('the deployed functions', () => {
   });
 
   test('leave out a cluster whose body is gone, loudly, and answer for the rest', async () => {
-    await agent('kops').push(await snapshotOf('viettel-l40s-t1', { clusterId: 'kops', counter: 7n }));
+    await agent('kops').push(await snapshotOf('viettel-l40s-t1', { clusterId: 'kops', counter: 8n }));
     const { body } = headFromItem(await headItem('kops'));
     await deployment.dynamo.send(
       new DeleteItemCommand({
