@@ -228,6 +228,8 @@ export {
 export {
   type AcceleratorCount,
   AcceleratorCountSchema,
+  type ClusterCounts,
+  ClusterCountsSchema,
   type ClusterList,
   ClusterListSchema,
   ClusterState,
