@@ -68,11 +68,24 @@ function fieldValue(field: DescField): fc.Arbitrary<unknown> {
       );
     case 'map':
       return fc.dictionary(
-        text.filter((key) => key !== '__proto__'),
+        text.filter((key) => key !== '__proto__' && isParsedRight(key)),
         field.mapKind === 'scalar' ? scalar(field.scalar) : fc.nat(),
         { maxKeys: 3 },
       );
   }
+}
+
+/**
+ * Whether the engine's JSON.parse reads the key right beside any other. That of Node 24.21 (V8 13.6) takes a key of
+ * one escaped character for the one that an earlier object of the same shape had there.
+ */
+const READS_ESCAPES =
+  ['\\', '"']
+    .flatMap((key) => Object.keys(JSON.parse(JSON.stringify({ '': '', [key]: '', '\uffee': '' }))))
+    .join('') === '\\\uffee"\uffee';
+
+function isParsedRight(key: string): boolean {
+  return READS_ESCAPES || JSON.stringify(key) === `"${key}"`;
 }
 
 function scalar(type: ScalarType): fc.Arbitrary<unknown> {
